@@ -1,0 +1,70 @@
+/* Privilege: no_new_privs, and capability sets with nothing in them. */
+#include <errno.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include <cap-ng.h>
+
+#include "isolation/control.h"
+
+/* The workload must not gain rights through a set-uid binary, and without this a caller lacking CAP_SYS_ADMIN may not
+ * load a filter at all (seccomp(2)).  Once set it stays set across fork and execve. */
+int nnp_apply(struct confinement *c, struct error *err)
+{
+	(void)c;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return error_errno(err, "set no_new_privs");
+	return 0;
+}
+
+/* Effective, permitted, inheritable, ambient; and the bounding set where we may (CAP_SETPCAP).  Without that right the
+ * bounding set stays, which no_new_privs makes harmless: execve can then add nothing to an empty permitted set
+ * (capabilities(7)). */
+int caps_apply(struct confinement *c, struct error *err)
+{
+	(void)c;
+	if (capng_get_caps_process() < 0)
+		return error_set(err, EIO, "read our own capabilities");
+	if (capng_have_capability(CAPNG_EFFECTIVE, CAP_SETPCAP)) {
+		capng_clear(CAPNG_SELECT_BOUNDS);
+		if (capng_apply(CAPNG_SELECT_BOUNDS) < 0)
+			return error_errno(err, "empty the bounding set");
+	}
+	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
+		return error_errno(err, "empty the ambient set");
+	capng_clear(CAPNG_SELECT_CAPS);
+	if (capng_apply(CAPNG_SELECT_CAPS) < 0)
+		return error_errno(err, "empty the capability sets");
+	return 0;
+}
+
+void nnp_observe(const struct observation *o, struct finding *out)
+{
+	const char *value = observation_status(o, "NoNewPrivs");
+
+	if (value && value[0] == '1')
+		finding_set(out, FINDING_ENFORCED, 0, "NoNewPrivs: 1");
+	else
+		finding_set(out, FINDING_FAILED, 0, "NoNewPrivs is not set");
+}
+
+static bool is_zero(const char *hex)
+{
+	return hex && strspn(hex, "0") == strcspn(hex, "\n");
+}
+
+void caps_observe(const struct observation *o, struct finding *out)
+{
+	static const char *const sets[] = { "CapInh", "CapPrm", "CapEff", "CapAmb" };
+
+	for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
+		if (!is_zero(observation_status(o, sets[i]))) {
+			finding_set(out, FINDING_FAILED, 0, "%s is not empty", sets[i]);
+			return;
+		}
+	}
+	if (is_zero(observation_status(o, "CapBnd")))
+		finding_set(out, FINDING_ENFORCED, 0, "all five sets are empty");
+	else
+		finding_set(out, FINDING_ENFORCED, 0, "four sets are empty; the bounding set cannot be used under no_new_privs");
+}

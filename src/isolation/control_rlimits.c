@@ -1,0 +1,58 @@
+/* Resource limits of the process kind: the part of the limits that every host has.  They bound one process, not a tree
+ * (setrlimit(2)), so alone they hold `resources` only in part; with a user namespace RLIMIT_NPROC does count the whole
+ * sandbox, since the count is kept per user and namespace (Linux 5.14). */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "isolation/control.h"
+#include "util/fd.h"
+
+static int set(int what, uint64_t value, const char *name, struct error *err)
+{
+	struct rlimit old, want;
+
+	if (getrlimit((__rlimit_resource_t)what, &old) < 0)
+		return error_errno(err, "read the limit %s", name);
+	want.rlim_cur = want.rlim_max = value;
+	/* Never above what the caller had: raising a hard limit takes CAP_SYS_RESOURCE, which containers lack. */
+	if (old.rlim_max != RLIM_INFINITY && want.rlim_max > old.rlim_max)
+		want.rlim_cur = want.rlim_max = old.rlim_max;
+	if (setrlimit((__rlimit_resource_t)what, &want) < 0)
+		return error_errno(err, "set the limit %s", name);
+	return 0;
+}
+
+int rlimits_apply(struct confinement *c, struct error *err)
+{
+	const struct limits *l = &c->boundary->limits;
+	int r = set(RLIMIT_CORE, 0, "core", err);
+
+	if (r == 0 && l->open_files != LIMIT_NONE)
+		r = set(RLIMIT_NOFILE, l->open_files, "nofile", err);
+	if (r == 0 && l->pids != LIMIT_NONE && uses(c, MECH_USERNS))
+		r = set(RLIMIT_NPROC, l->pids, "nproc", err);
+	if (r == 0 && l->disk_bytes != LIMIT_NONE)
+		r = set(RLIMIT_FSIZE, l->disk_bytes, "fsize", err);
+	/* The tree's CPU time is summed by the launcher; one process may not run past it even if the launcher dies. */
+	if (r == 0 && l->cpu_time_ms != LIMIT_NONE)
+		r = set(RLIMIT_CPU, l->cpu_time_ms / 1000 + 2, "cpu", err);
+	return r;
+}
+
+void rlimits_observe(const struct observation *o, struct finding *out)
+{
+	char text[4096];
+	struct error err;
+
+	if (fd_read_file_at(o->proc_fd, "limits", text, sizeof(text), &err) < 0) {
+		finding_set(out, FINDING_FAILED, err.code, "%.150s", err.text);
+		return;
+	}
+	if (!strstr(text, "Max core file size        0 "))
+		finding_set(out, FINDING_FAILED, 0, "/proc/<pid>/limits does not show what was set");
+	else
+		finding_set(out, FINDING_ENFORCED, 0, "/proc/<pid>/limits shows them");
+}

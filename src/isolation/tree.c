@@ -1,0 +1,152 @@
+#include "isolation/tree.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "isolation/control.h"
+#include "util/fd.h"
+
+#define DESCENDANTS_MAX 8192 /* more than any pids limit we hand out by default; the next pass takes the rest */
+
+/* One reading of /proc: pid and parent of every process. */
+struct snapshot {
+	struct {
+		pid_t pid, ppid;
+		bool below;
+	} row[DESCENDANTS_MAX];
+	unsigned int count;
+};
+
+static bool parent_of(int proc_fd, const char *name, pid_t *out)
+{
+	char path[64], text[1024], *end;
+	int ppid;
+
+	(void)snprintf(path, sizeof(path), "%.32s/stat", name);
+	if (fd_read_file_at(proc_fd, path, text, sizeof(text), NULL) < 0)
+		return false; /* it ended meanwhile */
+	end = strrchr(text, ')');
+	if (!end || sscanf(end + 1, " %*c %d", &ppid) != 1)
+		return false;
+	*out = ppid;
+	return true;
+}
+
+static void take_snapshot(struct snapshot *s)
+{
+	char buf[8192];
+	long n;
+	autofd dir = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	s->count = 0;
+	while (dir >= 0 && (n = syscall(SYS_getdents64, dir, buf, sizeof(buf))) > 0) {
+		for (long at = 0; at < n;) {
+			const struct dirent64 *d = (const void *)(buf + at);
+			pid_t pid = (pid_t)atoi(d->d_name), ppid;
+
+			at += d->d_reclen;
+			if (pid > 0 && s->count < DESCENDANTS_MAX && parent_of(dir, d->d_name, &ppid)) {
+				s->row[s->count].pid = pid;
+				s->row[s->count].ppid = ppid;
+				s->row[s->count].below = false;
+				s->count++;
+			}
+		}
+	}
+}
+
+unsigned int tree_descendants(pid_t ancestor, unsigned int most, void (*each)(pid_t pid, void *arg), void *arg)
+{
+	static struct snapshot s;
+	unsigned int found = 0;
+	bool again = true;
+
+	take_snapshot(&s);
+	while (again) {
+		again = false;
+		for (unsigned int i = 0; i < s.count && found < most; i++) {
+			bool child = s.row[i].ppid == ancestor;
+
+			for (unsigned int k = 0; !child && k < s.count; k++)
+				child = s.row[k].below && s.row[k].pid == s.row[i].ppid;
+			if (child && !s.row[i].below) {
+				s.row[i].below = true;
+				again = true;
+				found++;
+				each(s.row[i].pid, arg);
+			}
+		}
+	}
+	return found;
+}
+
+static void kill_one(pid_t pid, void *arg)
+{
+	(void)kill(pid, *(const int *)arg); /* ESRCH: it ended by itself */
+}
+
+static bool kill_reaches_only_ours(const struct confinement *c)
+{
+	return uses(c, MECH_PIDNS) || c->outer_ruleset_fd >= 0;
+}
+
+void tree_signal_inside(const struct confinement *c, pid_t workload, int sig)
+{
+	if (kill_reaches_only_ours(c)) {
+		(void)kill(-1, sig); /* does not reach the caller itself (kill(2)) */
+		return;
+	}
+	(void)kill(-workload, sig);
+	(void)tree_descendants(getpid(), DESCENDANTS_MAX, kill_one, &sig);
+}
+
+/* Pass after pass until there is no child left: each pass kills all that exist, and what was forked before its kill
+ * is a child of ours by then, because we are the subreaper (or pid 1). */
+void tree_kill_inside(const struct confinement *c)
+{
+	const struct timespec pause = { .tv_nsec = 1000000 };
+
+	for (;;) {
+		pid_t pid;
+
+		tree_signal_inside(c, 0, SIGKILL);
+		while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
+			;
+		if (pid < 0 && errno == ECHILD)
+			return;
+		pid = waitpid(-1, NULL, kill_reaches_only_ours(c) ? 0 : WNOHANG);
+		if (pid < 0 && errno == ECHILD)
+			return;
+		if (pid == 0)
+			(void)nanosleep(&pause, NULL);
+	}
+}
+
+void tree_kill(const struct confinement *c, const struct started *s)
+{
+	if (uses(c, MECH_CGROUP_KILL) && c->cgroup.kill)
+		(void)cgroup_kill(&c->cgroup, NULL); /* and init as well, in case it is not in the group */
+	if (s->init_pidfd < 0)
+		return;
+	if (uses(c, MECH_PIDNS) || (uses(c, MECH_CGROUP_KILL) && c->cgroup.kill))
+		(void)syscall(SYS_pidfd_send_signal, s->init_pidfd, SIGKILL, NULL, 0);
+	/* else: closing the control socket makes init kill from inside, which our SIGKILL would prevent */
+}
+
+void subreaper_observe(const struct observation *o, struct finding *out)
+{
+	(void)o; /* prctl(2) shows the attribute to nobody else; init has set it or failed */
+	if (uses(o->c, MECH_PIDNS))
+		finding_set(out, FINDING_ENFORCED, 0, "init is pid 1");
+	else
+		finding_set(out, FINDING_ENFORCED, 0, "set by init before the fork");
+}

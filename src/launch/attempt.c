@@ -1,0 +1,234 @@
+#include "launch/attempt.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "drivers/driver.h"
+#include "isolation/plan.h"
+#include "launch/terminal.h"
+#include "util/clock.h"
+#include "util/fd.h"
+
+/* How long the groups may stay busy once the tree is dead: the kernel empties them a moment later. */
+#define REMOVE_WAIT_MS 10000
+
+/* What a passed descriptor may be.  A directory would be a way out of any view (fchdir, "..") and a device one to the
+ * kernel; on hosts without namespaces a datagram socket is a way to every socket of the host (filter.h). */
+static int check_stdio(const struct confinement *c, struct error *err)
+{
+	for (int i = 0; i < 3; i++) {
+		int domain = 0, type = 0, flags = fcntl(i, F_GETFL);
+		socklen_t len = sizeof(int);
+		struct stat st;
+
+		if (c->stdio.fd[i] != STDIO_CALLER)
+			continue;
+		if (flags < 0 || fstat(i, &st) < 0)
+			return error_errno(err, "standard descriptor %d", i);
+		if (flags & O_PATH)
+			return error_set(err, EINVAL, "standard descriptor %d is an O_PATH descriptor", i);
+		if (S_ISDIR(st.st_mode) || S_ISBLK(st.st_mode))
+			return error_set(err, EINVAL, "standard descriptor %d is a %s: a way out of the boundary", i,
+					 S_ISDIR(st.st_mode) ? "directory" : "block device");
+		/* 1:3 null, 5 zero, 7 full, 8 random, 9 urandom (the kernel's devices.txt) */
+		if (S_ISCHR(st.st_mode) && !isatty(i) &&
+		    !(major(st.st_rdev) == 1 && (minor(st.st_rdev) == 3 || minor(st.st_rdev) == 5 || minor(st.st_rdev) >= 7)))
+			return error_set(err, EINVAL, "standard descriptor %d is character device %u:%u", i, major(st.st_rdev),
+					 minor(st.st_rdev));
+		if (!S_ISSOCK(st.st_mode) || uses(c, MECH_MOUNTNS) || c->boundary->tier == TIER_PROCESS)
+			continue;
+		if (getsockopt(i, SOL_SOCKET, SO_DOMAIN, &domain, &len) < 0 || getsockopt(i, SOL_SOCKET, SO_TYPE, &type, &len) < 0)
+			return error_errno(err, "standard descriptor %d", i);
+		if (domain == AF_UNIX && type == SOCK_DGRAM)
+			return error_set(err, EINVAL, "standard descriptor %d is a datagram socket: a way to every socket of this host",
+					 i);
+	}
+	return 0;
+}
+
+/* A closed standard descriptor would be taken by the next thing we open. */
+static int fill_closed_stdio(struct error *err)
+{
+	for (int i = 0; i < 3; i++) {
+		if (fcntl(i, F_GETFD) < 0 && open("/dev/null", i == 0 ? O_RDONLY : O_WRONLY) != i)
+			return error_errno(err, "open /dev/null as descriptor %d", i);
+	}
+	return 0;
+}
+
+static int plan_stdio(struct attempt *a, const struct launch_options *o, struct error *err)
+{
+	struct stdio_plan *plan = &a->c.stdio;
+	bool relay = o->count_output || a->c.boundary->limits.output_bytes != LIMIT_NONE;
+
+	if (o->trial) {
+		for (int i = 0; i < 3; i++) {
+			plan->fd[i] = open("/dev/null", i == 0 ? O_RDONLY | O_CLOEXEC : O_WRONLY | O_CLOEXEC);
+			if (plan->fd[i] < 0)
+				return error_errno(err, "open /dev/null");
+		}
+		return 0;
+	}
+	terminal_plan(plan);
+	for (int i = 1; relay && i < 3; i++) {
+		int ends[2];
+
+		if (plan->fd[i] != STDIO_CALLER)
+			continue; /* a terminal's output is relayed and counted anyway */
+		if (pipe2(ends, O_CLOEXEC) < 0)
+			return error_errno(err, "make a pipe for the output");
+		a->output_fd[i - 1] = ends[0];
+		plan->fd[i] = ends[1];
+	}
+	return check_stdio(&a->c, err);
+}
+
+static void close_workload_ends(struct attempt *a)
+{
+	for (int i = 0; i < 3; i++) {
+		if (a->c.stdio.fd[i] >= 0)
+			fd_close(&a->c.stdio.fd[i]);
+	}
+}
+
+/* The starting point of the evidence: what is in the plan may be there; what is not has its reason. */
+static void begin_findings(struct confinement *c, const struct driver *d, mechanism_set missing)
+{
+	mechanism_set wants = d->wants(c->boundary) & ~c->boundary->without;
+
+	c->use = plan_supported(wants & ~missing, c->privileged);
+	for (int m = 0; m < MECH_COUNT; m++) {
+		struct finding *f = &c->evidence->mechanisms[m];
+
+		if (c->use & MECH_BIT(m))
+			finding_set(f, FINDING_AVAILABLE, 0, "%s", "");
+		else if (c->boundary->without & MECH_BIT(m))
+			finding_set(f, FINDING_WITHOUT, 0, "--without");
+		else if (missing & MECH_BIT(m))
+			continue; /* its finding says why */
+		else if (!(wants & MECH_BIT(m)))
+			finding_set(f, FINDING_NOT_ASKED, 0, "%s", "");
+		else if (m == MECH_OWN_UID && !c->privileged)
+			finding_set(f, FINDING_UNSUPPORTED, EPERM, "needs CAP_SETUID, CAP_SETGID and CAP_SYS_ADMIN");
+		else
+			finding_set(f, FINDING_UNSUPPORTED, 0, "rests on another mechanism that is missing");
+	}
+}
+
+/* Errors that come from a full or failing host, not from a mechanism that it lacks: planning around them would make the
+ * boundary depend on the host's load. */
+static bool transient(int code)
+{
+	return code == ENOMEM || code == EAGAIN || code == EMFILE || code == ENFILE || code == ETIMEDOUT || code == EPIPE ||
+	       code == EPROTO || code == EIO || code == EINTR;
+}
+
+static int try_once(struct attempt *a, const struct launch_options *o, enum mechanism *step, struct error *err)
+{
+	int r;
+
+	a->began_ns = clock_ns();
+	*step = MECH_COUNT;
+	r = plan_stdio(a, o, err);
+	if (r == 0)
+		r = a->driver->prepare(&a->c, step, err);
+	if (r < 0)
+		return r;
+	*step = MECH_COUNT;
+	r = janitor_start(&a->janitor, &a->c, err);
+	a->prepared_ns = clock_ns();
+	if (r == 0) {
+		r = a->driver->start(&a->c, &a->s, err);
+		*step = a->s.failed;
+	}
+	close_workload_ends(a);
+	a->ready_ns = clock_ns();
+	return r;
+}
+
+static int refuse(struct evidence *e, struct outcome *out)
+{
+	out->kind = OUTCOME_REFUSED;
+	return evidence_refusal(e, &out->error);
+}
+
+static void attempt_init(struct attempt *a, const struct boundary *b, const struct launch_options *o, struct evidence *e,
+			 const sigset_t *caller_mask)
+{
+	confinement_init(&a->c, b, e, o->workdir);
+	a->c.caller_mask = *caller_mask;
+	a->c.caller_mask_set = true;
+	a->driver = driver_for(b->tier);
+	a->s = (struct started)STARTED_INIT;
+	a->janitor = (struct janitor)JANITOR_INIT;
+	a->output_fd[0] = a->output_fd[1] = -1;
+}
+
+static int look(struct attempt *a, struct outcome *out)
+{
+	int refused = a->driver->observe(&a->c, &a->s, &out->error);
+
+	a->observed_ns = clock_ns();
+	if (refused == 0)
+		return 0;
+	if (refused > 0)
+		return refuse(a->c.evidence, out);
+	out->kind = OUTCOME_FAILED;
+	return refused;
+}
+
+int attempt_start(struct attempt *a, const struct boundary *b, const struct launch_options *o, struct evidence *e,
+		  const sigset_t *caller_mask, struct outcome *out)
+{
+	mechanism_set missing = 0;
+	int r = driver_for(b->tier) ? fill_closed_stdio(&out->error) :
+				      error_set(&out->error, EOPNOTSUPP, "no driver for tier %s in this build", tier_name(b->tier));
+
+	out->kind = OUTCOME_FAILED;
+	memset(e, 0, sizeof(*e));
+	while (r == 0) {
+		enum mechanism step;
+
+		attempt_init(a, b, o, e, caller_mask);
+		begin_findings(&a->c, a->driver, missing);
+		if (evidence_judge(e, b) > 0)
+			return refuse(e, out);
+		r = try_once(a, o, &step, &out->error);
+		if (r == 0)
+			r = look(a, out);
+		if (r == 0)
+			return 0;
+		(void)attempt_end(a, NULL);
+		if (out->kind == OUTCOME_REFUSED || step >= MECH_COUNT || transient(out->error.code) || (missing & MECH_BIT(step)))
+			return r;
+		missing |= MECH_BIT(step);
+		finding_set(&e->mechanisms[step], FINDING_UNSUPPORTED, out->error.code, "%.190s", out->error.text);
+		r = 0;
+	}
+	return r;
+}
+
+int attempt_end(struct attempt *a, struct error *err)
+{
+	int r = 0, worse;
+
+	confinement_abort(&a->c, &a->s);
+	close_workload_ends(a);
+	for (int i = 0; i < 2; i++)
+		fd_close(&a->output_fd[i]);
+	if (a->c.cgroup.name[0])
+		r = cgroup_remove(&a->c.cgroup, REMOVE_WAIT_MS, err);
+	worse = workspace_remove(&a->c.workspace, NULL, r < 0 ? NULL : err);
+	/* Whatever could not be removed the janitor tries again: it is not told that all is done. */
+	if (r < 0 || worse < 0)
+		fd_close(&a->janitor.pipe_fd);
+	janitor_dismiss(&a->janitor);
+	confinement_done(&a->c);
+	return r < 0 ? r : worse;
+}
