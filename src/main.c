@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "doctor/cmd_doctor.h"
 #include "launch/cmd_run.h"
 #include "launch/completion.h"
 #include "util/error.h"
@@ -19,6 +20,7 @@ static int cmd_version(int argc, char **argv);
 
 static const struct command commands[] = {
 	{ "run", "run one command behind a boundary, now", cmd_run },
+	{ "doctor", "say what this host can hold, and what to change where it cannot", cmd_doctor },
 	{ "completion", "print the completion script of a shell: bash, zsh or fish", cmd_completion },
 	{ "help", "print this text", cmd_help },
 	{ "--help", "print this text", cmd_help },

@@ -13,14 +13,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cap-ng.h>
-
+#include "isolation/capability.h"
 #include "isolation/control.h"
 #include "isolation/tree.h"
 #include "util/fd.h"
 
 void confinement_init(struct confinement *c, const struct boundary *b, struct evidence *e, const char *workdir)
 {
+	struct capability_sets caps;
+
 	memset(c, 0, sizeof(*c));
 	c->boundary = b;
 	c->evidence = e;
@@ -34,9 +35,8 @@ void confinement_init(struct confinement *c, const struct boundary *b, struct ev
 	for (int i = 0; i < 3; i++)
 		c->stdio.fd[i] = STDIO_CALLER;
 	cgroup_init(&c->cgroup);
-	c->privileged = capng_get_caps_process() == 0 && capng_have_capability(CAPNG_EFFECTIVE, CAP_SYS_ADMIN) &&
-			capng_have_capability(CAPNG_EFFECTIVE, CAP_SETUID) &&
-			capng_have_capability(CAPNG_EFFECTIVE, CAP_SETGID);
+	c->privileged = capability_get(&caps) == 0 && capability_effective(&caps, CAP_SYS_ADMIN) &&
+			capability_effective(&caps, CAP_SETUID) && capability_effective(&caps, CAP_SETGID);
 }
 
 /* Inside a user namespace the workload is always user 1000; without one it sees its host ids. */
@@ -132,14 +132,14 @@ static enum mechanism refused_namespace(const struct confinement *c)
 
 static int clone_init(struct confinement *c, struct started *s, struct error *err)
 {
-	struct clone_args args = { .flags = namespaces_clone_flags(c) | CLONE_PIDFD,
+	struct clone_args args = { .flags = namespaces_clone_flags(c) | (uint64_t)CLONE_PIDFD,
 				   .exit_signal = SIGCHLD,
 				   .pidfd = (uint64_t)(uintptr_t)&s->init_pidfd };
 	sigset_t all, mask;
 	long pid;
 
 	if (c->cgroup.v2.fd >= 0) {
-		args.flags |= CLONE_INTO_CGROUP;
+		args.flags |= (uint64_t)CLONE_INTO_CGROUP;
 		args.cgroup = (uint64_t)c->cgroup.v2.fd;
 	}
 	sigfillset(&all);

@@ -35,7 +35,11 @@ int namespaces_enter_cgroup(struct confinement *c, struct error *err);	      /* 
 int namespaces_set_hostname(struct confinement *c, struct error *err);	      /* init */
 void namespaces_observe(const struct observation *o, enum mechanism m, struct finding *out);
 
-/* control_creds.c: a host uid of its own, and becoming it */
+/* control_creds.c: a host uid of its own, and becoming it.  The range is above those that distributions, subuid(5) and
+ * systemd hand out (systemd's UIDS-GIDS.md calls it unused), and below 2^31, which some programs still take for
+ * negative. */
+#define UID_RANGE_FIRST 1879048192u
+#define UID_RANGE_SIZE 65536u
 int creds_claim(struct confinement *c, struct error *err); /* launcher */
 int creds_become(struct confinement *c, struct error *err); /* init */
 void creds_observe(const struct observation *o, struct finding *out);
@@ -45,6 +49,7 @@ int mounts_apply(struct confinement *c, struct error *err); /* init */
 void mounts_observe(const struct observation *o, struct finding *out);
 
 /* control_landlock.c */
+#define LANDLOCK_ABI_KNOWN 7	/* the newest that we use */
 int landlock_abi_of_host(void); /* 0: none */
 int landlock_prepare(struct confinement *c, struct error *err);	      /* init: after the mounts */
 int landlock_enter_outer(struct confinement *c, struct error *err); /* init, no pid namespace */
@@ -66,6 +71,7 @@ void seccomp_observe(const struct observation *o, struct finding *out);
 
 /* control_rlimits.c */
 int rlimits_apply(struct confinement *c, struct error *err);
+bool rlimits_bound_files(const struct confinement *c);
 void rlimits_observe(const struct observation *o, struct finding *out);
 
 /* control_stdio.c: session, terminal, standard descriptors, everything else closed */

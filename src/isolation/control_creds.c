@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/securebits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,15 +13,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cap-ng.h>
-
+#include "isolation/capability.h"
 #include "isolation/control.h"
 #include "util/fd.h"
 
-/* Above the ranges that distributions, subuid(5) and systemd hand out (systemd's UIDS-GIDS.md calls it unused), below
- * 2^31, which some programs still take for negative. */
-#define UID_RANGE_FIRST 1879048192u
-#define UID_RANGE_SIZE 65536u
 #define UID_LOCK_DIR "/run/bulkhead"
 
 static int open_lock_file(struct error *err)
@@ -73,6 +67,8 @@ int creds_claim(struct confinement *c, struct error *err)
  * namespaces where there is a user namespace.  caps_apply() empties them. */
 int creds_become(struct confinement *c, struct error *err)
 {
+	struct capability_sets caps;
+
 	if (!uses(c, MECH_USERNS) && !uses(c, MECH_OWN_UID))
 		return 0;
 	if (!uses(c, MECH_USERNS) && setgroups(0, NULL) < 0)
@@ -83,13 +79,11 @@ int creds_become(struct confinement *c, struct error *err)
 		return error_errno(err, "become gid %u", c->inner_gid);
 	if (setresuid(c->inner_uid, c->inner_uid, c->inner_uid) < 0)
 		return error_errno(err, "become uid %u", c->inner_uid);
-	if (capng_get_caps_process() < 0)
-		return error_set(err, EIO, "read our own capabilities");
-	for (int cap = 0; cap <= CAP_LAST_CAP; cap++) {
-		if (capng_have_capability(CAPNG_PERMITTED, (unsigned int)cap))
-			(void)capng_update(CAPNG_ADD, CAPNG_EFFECTIVE, (unsigned int)cap);
-	}
-	if (capng_apply(CAPNG_SELECT_CAPS) < 0)
+	if (capability_get(&caps) < 0)
+		return error_errno(err, "read our own capabilities");
+	for (int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
+		caps.words[i].effective = caps.words[i].permitted;
+	if (capability_set(&caps) < 0)
 		return error_errno(err, "raise the kept capabilities");
 	return 0;
 }

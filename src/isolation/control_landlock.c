@@ -28,7 +28,6 @@
 #define SCOPE_ABSTRACT (1ULL << 0) /* ABI 6 */
 #define SCOPE_SIGNAL (1ULL << 1)
 #define RESTRICT_LOG_SAME_EXEC_OFF (1U << 0) /* ABI 7: our own forbidden act is no news for the audit log */
-#define ABI_KNOWN 7
 
 struct ruleset_attr {
 	uint64_t fs, net, scoped;
@@ -231,8 +230,8 @@ int landlock_prepare(struct confinement *c, struct error *err)
 	struct ruleset_attr scope_only = { .scoped = SCOPE_ABSTRACT | SCOPE_SIGNAL };
 
 	c->landlock_abi = landlock_abi_of_host();
-	if (c->landlock_abi > ABI_KNOWN)
-		c->landlock_abi = ABI_KNOWN;
+	if (c->landlock_abi > LANDLOCK_ABI_KNOWN)
+		c->landlock_abi = LANDLOCK_ABI_KNOWN;
 	if (uses(c, MECH_LANDLOCK)) {
 		int r = c->landlock_abi > 0 ? prepare_workload_domain(c, err) :
 					      error_set(err, EOPNOTSUPP, "this kernel has no Landlock");
@@ -301,7 +300,7 @@ void landlock_observe(const struct observation *o, struct finding *out)
 			    o->shown.landlock_errno);
 	else
 		finding_set(out, FINDING_ENFORCED, 0, "ABI %d in effect (kernel %d, ours %d); mknod gave EACCES%s%s%s%s", abi,
-			    landlock_abi_of_host(), ABI_KNOWN, abi < 2 ? "; moves between directories are refused" : "",
+			    landlock_abi_of_host(), LANDLOCK_ABI_KNOWN, abi < 2 ? "; moves between directories are refused" : "",
 			    abi < 3 ? "; truncate not covered" : "", abi < 5 ? "; device ioctl not covered" : "",
 			    abi < 6 ? "; no scopes" : "");
 }

@@ -3,8 +3,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-#include <cap-ng.h>
-
+#include "isolation/capability.h"
 #include "isolation/control.h"
 
 /* The workload must not gain rights through a set-uid binary, and without this a caller lacking CAP_SYS_ADMIN may not
@@ -22,18 +21,22 @@ int nnp_apply(struct confinement *c, struct error *err)
  * (capabilities(7)). */
 int caps_apply(struct confinement *c, struct error *err)
 {
+	static const struct capability_sets none;
+	struct capability_sets now;
+
 	(void)c;
-	if (capng_get_caps_process() < 0)
-		return error_set(err, EIO, "read our own capabilities");
-	if (capng_have_capability(CAPNG_EFFECTIVE, CAP_SETPCAP)) {
-		capng_clear(CAPNG_SELECT_BOUNDS);
-		if (capng_apply(CAPNG_SELECT_BOUNDS) < 0)
+	if (capability_get(&now) < 0)
+		return error_errno(err, "read our own capabilities");
+	if (capability_effective(&now, CAP_SETPCAP)) {
+		/* up to the first that this kernel does not know, which is EINVAL (PR_CAPBSET_DROP, prctl(2)) */
+		for (unsigned long cap = 0; prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0; cap++)
+			;
+		if (errno != EINVAL)
 			return error_errno(err, "empty the bounding set");
 	}
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
 		return error_errno(err, "empty the ambient set");
-	capng_clear(CAPNG_SELECT_CAPS);
-	if (capng_apply(CAPNG_SELECT_CAPS) < 0)
+	if (capability_set(&none) < 0)
 		return error_errno(err, "empty the capability sets");
 	return 0;
 }

@@ -25,6 +25,21 @@ static int set(int what, uint64_t value, const char *name, struct error *err)
 	return 0;
 }
 
+/* The limit per file ends the writer with SIGXFSZ and holds for every file it has open.  A scratch space of fixed size says
+ * ENOSPC instead, so it stands alone wherever all writable files are in it. */
+bool rlimits_bound_files(const struct confinement *c)
+{
+	if (c->boundary->limits.disk_bytes == LIMIT_NONE || !uses(c, MECH_RLIMITS))
+		return false;
+	for (size_t i = 0; i < c->boundary->grant_count; i++) {
+		enum grant_kind kind = c->boundary->grants[i].kind;
+
+		if (kind == GRANT_RW || kind == GRANT_OUT)
+			return true;
+	}
+	return !uses(c, MECH_MOUNTNS);
+}
+
 int rlimits_apply(struct confinement *c, struct error *err)
 {
 	const struct limits *l = &c->boundary->limits;
@@ -32,9 +47,10 @@ int rlimits_apply(struct confinement *c, struct error *err)
 
 	if (r == 0 && l->open_files != LIMIT_NONE)
 		r = set(RLIMIT_NOFILE, l->open_files, "nofile", err);
-	if (r == 0 && l->pids != LIMIT_NONE && uses(c, MECH_USERNS))
+	/* Where a group counts, this limit would be met first, and the group could not say that a fork was refused. */
+	if (r == 0 && l->pids != LIMIT_NONE && uses(c, MECH_USERNS) && !(uses(c, MECH_CGROUP) && c->cgroup.limits))
 		r = set(RLIMIT_NPROC, l->pids, "nproc", err);
-	if (r == 0 && l->disk_bytes != LIMIT_NONE)
+	if (r == 0 && rlimits_bound_files(c))
 		r = set(RLIMIT_FSIZE, l->disk_bytes, "fsize", err);
 	/* The tree's CPU time is summed by the launcher; one process may not run past it even if the launcher dies. */
 	if (r == 0 && l->cpu_time_ms != LIMIT_NONE)

@@ -199,9 +199,10 @@ int evidence_refusal(const struct evidence *e, struct error *err)
 {
 	int first = -1;
 	unsigned int others = 0;
-	char more[32] = "", buf[256];
+	char more[32] = "", buf[400];
 	const struct verdict *v;
 	const char *remedy;
+	size_t used;
 
 	for (int g = 0; g < GUARANTEE_COUNT; g++) {
 		if (e->guarantees[g].state != VERDICT_REFUSED)
@@ -217,8 +218,14 @@ int evidence_refusal(const struct evidence *e, struct error *err)
 	if (others)
 		(void)snprintf(more, sizeof(more), " (and %u more)", others);
 	remedy = first_remedy(e, (enum guarantee)first, buf, sizeof(buf));
-	return error_set(err, EPERM, "guarantee %s%s cannot be held: %.300s%s%s", guarantee_id((enum guarantee)first), more,
-			 v->gap ? v->gap : v->how, remedy ? "; to fix: " : "", remedy ? remedy : "");
+	(void)error_set(err, EPERM, "guarantee %s%s cannot be held: %.300s", guarantee_id((enum guarantee)first), more,
+			v->gap ? v->gap : v->how);
+	used = err ? strlen(err->text) : 0;
+	/* A command that is cut is worse than none. */
+	if (err && remedy)
+		append(err->text, sizeof(err->text), "; to fix: %s",
+		       used + strlen("; to fix: ") + strlen(remedy) < sizeof(err->text) ? remedy : "see bulkhead doctor");
+	return -EPERM;
 }
 
 void evidence_print(const struct evidence *e, FILE *out, unsigned int width)

@@ -75,6 +75,9 @@ static void walk_steps(struct confinement *c)
 		if (steps[i].mechanism == MECH_LANDLOCK && c->landlock_abi > 0 && c->landlock_abi < 6 &&
 		    uses(c, MECH_LANDLOCK_SCOPE) && err.code == EOPNOTSUPP)
 			setup_failed(c, MECH_LANDLOCK_SCOPE, &err);
+		/* Without a user namespace it is the host uid that could not be taken. */
+		if (steps[i].mechanism == MECH_USERNS && !uses(c, MECH_USERNS))
+			setup_failed(c, MECH_OWN_UID, &err);
 		setup_failed(c, steps[i].mechanism, &err);
 	}
 }
@@ -109,11 +112,11 @@ static int watch_signals(void)
 
 /* Everything but the control socket and the claim on the uid, which must not end before the workload does: the caller's
  * pipes must end when the workload closes them, not when we do. */
-static void let_go_of_descriptors(const struct confinement *c)
+static void let_go_of_descriptors(const struct confinement *c, int chld)
 {
-	int keep[] = { c->init_fd, c->uid_lock_fd };
+	int keep[] = { c->init_fd, c->uid_lock_fd, chld };
 
-	(void)fd_close_all_but(0, keep, 2, NULL);
+	(void)fd_close_all_but(0, keep, 3, NULL);
 }
 
 struct child {
@@ -203,6 +206,15 @@ _Noreturn void init_main(struct confinement *c, const sigset_t *mask)
 	}
 	walk_steps(c);
 	die_with_launcher(c);
+	/* Before the fork, where a failure still closes the gate: without the first the workload's end would go unseen, and
+	 * without the second a workload of our uid could trace us. */
+	chld = watch_signals();
+	if (chld < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0) {
+		struct error err;
+
+		(void)error_errno(&err, "prepare init to wait for the workload");
+		setup_failed(c, MECH_COUNT, &err);
+	}
 	w.pid = fork();
 	if (w.pid < 0) {
 		struct error err;
@@ -212,9 +224,7 @@ _Noreturn void init_main(struct confinement *c, const sigset_t *mask)
 	}
 	if (w.pid == 0)
 		workload_main(c, mask);
-	let_go_of_descriptors(c);
-	chld = watch_signals();
-	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	let_go_of_descriptors(c, chld);
 
 	fds[0] = (struct pollfd){ .fd = c->init_fd, .events = POLLIN };
 	fds[1] = (struct pollfd){ .fd = chld, .events = POLLIN };

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -136,6 +137,11 @@ _Noreturn void workload_main(struct confinement *c, const sigset_t *mask)
 	struct error err = { 0 };
 	char tried[4096];
 
+	/* Init is not dumpable, and we are its copy; the launcher must be able to look at us in /proc. */
+	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0) {
+		(void)error_errno(&err, "become dumpable");
+		setup_failed(c, MECH_COUNT, &err);
+	}
 	step(c, MECH_SESSION, stdio_apply(c, &err), &err);
 	if (chdir(c->cwd) < 0) {
 		(void)error_errno(&err, "enter %s", c->cwd);

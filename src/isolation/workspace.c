@@ -628,8 +628,10 @@ static int make_locked(int base_fd, const char *name, int *out_fd, struct error 
 	fd = dir_open(base_fd, name);
 	if (fd == -ENOENT)
 		return -EAGAIN;
-	if (fd < 0)
+	if (fd < 0) {
+		(void)unlinkat(base_fd, name, AT_REMOVEDIR); /* nobody else will hear of it */
 		return error_set(err, -fd, "open a fresh workspace: %s", strerrordesc_np(-fd));
+	}
 	if (flock(fd, LOCK_SH | LOCK_NB) < 0)
 		return errno == EWOULDBLOCK ? -EAGAIN : error_errno(err, "lock a workspace");
 	if (!dir_is(base_fd, name, fd))

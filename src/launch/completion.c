@@ -19,26 +19,10 @@ const char *completion_shell(size_t i)
 	return i < COUNT_OF(shells) ? shells[i] : NULL;
 }
 
-static const char *tier_word(size_t i)
-{
-	return i < TIER_COUNT ? tier_name((enum tier)i) : NULL;
-}
-
-static const struct run_option doctor_options[] = {
-	{ .name = "json", .help = "print as JSON" },
-	{ .name = "tier",
-	  .argument = "TIER",
-	  .help = "exit 0 only if this tier is available",
-	  .completion = COMPLETE_WORDS,
-	  .word = tier_word },
-	{ .name = "help", .help = "print the usage" },
-};
-
 struct subcommand {
 	const char *name;
 	const char *help;
 	const struct run_option *options;
-	size_t option_count;
 	const char *(*word)(size_t i); /* what its first argument may be */
 };
 
@@ -49,8 +33,7 @@ static const struct subcommand subcommands[] = {
 	{ .name = "run", .help = "run a command behind a checked boundary", .options = run_option_table },
 	{ .name = "doctor",
 	  .help = "what this host can hold, and the remedy for what it cannot",
-	  .options = doctor_options,
-	  .option_count = COUNT_OF(doctor_options) },
+	  .options = doctor_option_table },
 	{ .name = "completion", .help = "print a completion script for a shell", .word = completion_shell },
 	{ .name = "help", .help = "print the usage of a subcommand", .word = subcommand_word },
 };
@@ -62,7 +45,10 @@ static const char *subcommand_word(size_t i)
 
 static size_t option_count(const struct subcommand *sub)
 {
-	return sub->options == run_option_table ? run_option_count : sub->option_count; /* no constant of this file */
+	/* the counts are no constants of this file, so the table cannot hold them */
+	if (sub->options == run_option_table)
+		return run_option_count;
+	return sub->options == doctor_option_table ? doctor_option_count : 0;
 }
 
 static void print_words(FILE *to, const char *(*word)(size_t i))

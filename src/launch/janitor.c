@@ -51,7 +51,7 @@ static _Noreturn void janitor_main(struct confinement *c, int pipe_fd)
 	while (n < 0 && errno == EINTR);
 	if (n == 1)
 		_exit(0);
-	if (c->cgroup.kill)
+	if (uses(c, MECH_CGROUP_KILL) && c->cgroup.kill)
 		(void)cgroup_kill(&c->cgroup, NULL);
 	(void)cgroup_remove(&c->cgroup, CLEAN_WAIT_MS, NULL);
 	(void)workspace_remove(&c->workspace, NULL, NULL);

@@ -209,8 +209,57 @@ const struct run_option run_option_table[] = {
 /* clang-format on */
 const size_t run_option_count = COUNT_OF(run_option_table);
 
+/* clang-format off */
+const struct run_option doctor_option_table[] = {
+	{ .name = "tier", .argument = "TIER", .group = GROUP_BOUNDARY, .set = set_tier,
+	  .completion = COMPLETE_WORDS, .word = tier_word,
+	  .help = "exit 0 only if this tier is available (default sandbox)" },
+	{ .name = "strict", .group = GROUP_BOUNDARY, .set = set_strict,
+	  .help = "accept no guarantee that is held only in part" },
+	{ .name = "workdir", .argument = "DIR", .group = GROUP_BOUNDARY, .set = set_workdir,
+	  .completion = COMPLETE_DIR,
+	  .help = "where workspaces on disk are made (default /var/tmp/bulkhead-UID)" },
+	{ .name = "without", .argument = "MECHANISM", .group = GROUP_TRUST, .set = add_without, .repeats = true,
+	  .completion = COMPLETE_WORDS, .word = mechanism_word,
+	  .help = "for tests: behave as if this host lacked it, as run does" },
+	{ .name = "json", .group = GROUP_RESULT, .set = set_json,
+	  .help = "print as JSON" },
+	{ .name = "help", .group = GROUP_RESULT, .set = set_help,
+	  .help = "print this text" },
+};
+/* clang-format on */
+const size_t doctor_option_count = COUNT_OF(doctor_option_table);
+
+/* What differs between the two subcommands that take such options. */
+struct option_table {
+	const struct run_option *rows;
+	size_t count;
+	const char *program, *args_doc, *doc;
+};
+
+static const struct option_table run_table = {
+	.rows = run_option_table,
+	.count = COUNT_OF(run_option_table),
+	.program = "bulkhead run",
+	.args_doc = "[--] COMMAND [ARGUMENT...]",
+	.doc = "Run a command behind a boundary that is checked before the command starts.\v"
+	       "SIZE is in bytes or has K, M, G or T. TIME has ms, s, m or h. The exit status is that of the "
+	       "command; 124: timed out, 125: refused or could not start, 126 and 127: the command cannot be "
+	       "run or found, 128+N: ended by signal N, 2: wrong usage.",
+};
+
+static const struct option_table doctor_table = {
+	.rows = doctor_option_table,
+	.count = COUNT_OF(doctor_option_table),
+	.program = "bulkhead doctor",
+	.doc = "Say what this host can hold, found by building each boundary up to the point where the command would "
+	       "start, and what to change where it cannot.\v"
+	       "The exit status is 0 when the tier is available, 1 when not, 2: wrong usage.",
+};
+
 /* What one walk over argv carries. */
 struct walk {
+	const struct option_table *table;
 	struct run_options *options;
 	struct error *err;
 	bool find_policy; /* the first walk: take only --policy and --help */
@@ -230,16 +279,16 @@ static int apply_option(struct walk *w, const struct run_option *opt, const char
 }
 
 /* --help alone has a letter too, since people try -h. */
-static int option_key(size_t i)
+static int option_key(const struct option_table *t, size_t i)
 {
-	return run_option_table[i].set == set_help ? 'h' : FIRST_KEY + (int)i;
+	return t->rows[i].set == set_help ? 'h' : FIRST_KEY + (int)i;
 }
 
-static const struct run_option *option_from_key(int key)
+static const struct run_option *option_from_key(const struct option_table *t, int key)
 {
-	for (size_t i = 0; i < run_option_count; i++) {
-		if (option_key(i) == key)
-			return &run_option_table[i];
+	for (size_t i = 0; i < t->count; i++) {
+		if (option_key(t, i) == key)
+			return &t->rows[i];
 	}
 	return NULL;
 }
@@ -247,7 +296,7 @@ static const struct run_option *option_from_key(int key)
 static error_t parse_key(int key, char *text, struct argp_state *state)
 {
 	struct walk *w = state->input;
-	const struct run_option *opt = option_from_key(key);
+	const struct run_option *opt = option_from_key(w->table, key);
 
 	/* The true error is in *w->err; E2BIG, one of ours, would mean "unknown key" to argp. */
 	if (opt) {
@@ -264,21 +313,23 @@ static error_t parse_key(int key, char *text, struct argp_state *state)
 
 /* Rows of argp's table: a title per group, the group's options, and the end. */
 #define ARGP_ROWS_MAX (COUNT_OF(run_option_table) + GROUP_COUNT + 1)
+static_assert(COUNT_OF(doctor_option_table) <= COUNT_OF(run_option_table), "ARGP_ROWS_MAX is for both");
 
-static void fill_argp_rows(struct argp_option rows[ARGP_ROWS_MAX])
+static void fill_argp_rows(const struct option_table *t, struct argp_option rows[ARGP_ROWS_MAX])
 {
 	size_t used = 0;
 
 	for (int g = 0; g < GROUP_COUNT; g++) {
-		rows[used++] = (struct argp_option){ .doc = group_titles[g], .group = g + 1 };
-		for (size_t i = 0; i < run_option_count; i++) {
-			const struct run_option *opt = &run_option_table[i];
+		if (t == &run_table) /* six options need no titles */
+			rows[used++] = (struct argp_option){ .doc = group_titles[g], .group = g + 1 };
+		for (size_t i = 0; i < t->count; i++) {
+			const struct run_option *opt = &t->rows[i];
 
 			if (opt->group != (enum option_group)g)
 				continue;
 			rows[used++] = (struct argp_option){
 				.name = opt->name,
-				.key = option_key(i),
+				.key = option_key(t, i),
 				.arg = opt->argument,
 				.doc = opt->help,
 				.group = g + 1,
@@ -288,28 +339,31 @@ static void fill_argp_rows(struct argp_option rows[ARGP_ROWS_MAX])
 	rows[used] = (struct argp_option){ 0 };
 }
 
-static struct argp make_argp(const struct argp_option *rows)
+static struct argp make_argp(const struct option_table *t, const struct argp_option *rows)
 {
-	return (struct argp){
-		.options = rows,
-		.parser = parse_key,
-		.args_doc = "[--] COMMAND [ARGUMENT...]",
-		.doc = "Run a command behind a boundary that is checked before the command starts.\v"
-		       "SIZE is in bytes or has K, M, G or T. TIME has ms, s, m or h. The exit status is that of the "
-		       "command; 124: timed out, 125: refused or could not start, 126 and 127: the command cannot be "
-		       "run or found, 128+N: ended by signal N, 2: wrong usage.",
-	};
+	return (struct argp){ .options = rows, .parser = parse_key, .args_doc = t->args_doc, .doc = t->doc };
+}
+
+static void print_help(const struct option_table *t, FILE *to)
+{
+	char name[32];
+	struct argp_option rows[ARGP_ROWS_MAX];
+	struct argp argp;
+
+	(void)snprintf(name, sizeof(name), "%s", t->program);
+	fill_argp_rows(t, rows);
+	argp = make_argp(t, rows);
+	argp_help(&argp, to, ARGP_HELP_SHORT_USAGE | ARGP_HELP_PRE_DOC | ARGP_HELP_LONG | ARGP_HELP_POST_DOC, name);
 }
 
 void run_options_help(FILE *to)
 {
-	char name[] = "bulkhead run";
-	struct argp_option rows[ARGP_ROWS_MAX];
-	struct argp argp;
+	print_help(&run_table, to);
+}
 
-	fill_argp_rows(rows);
-	argp = make_argp(rows);
-	argp_help(&argp, to, ARGP_HELP_SHORT_USAGE | ARGP_HELP_PRE_DOC | ARGP_HELP_LONG | ARGP_HELP_POST_DOC, name);
+void doctor_options_help(FILE *to)
+{
+	print_help(&doctor_table, to);
 }
 
 static size_t min_of(size_t a, size_t b)
@@ -337,15 +391,15 @@ static size_t edit_distance(const char *a, const char *b)
 	return previous[len];
 }
 
-static const char *nearest_option(const char *word)
+static const char *nearest_option(const struct option_table *t, const char *word)
 {
 	const char *nearest = NULL;
 	size_t best = SUGGEST_DISTANCE_MAX + 1;
 
 	if (strlen(word) > OPTION_NAME_MAX)
 		return NULL;
-	for (size_t i = 0; i < run_option_count; i++) {
-		const char *name = run_option_table[i].name;
+	for (size_t i = 0; i < t->count; i++) {
+		const char *name = t->rows[i].name;
 		size_t distance = strlen(name) <= OPTION_NAME_MAX ? edit_distance(word, name) : best;
 
 		/* Two changes turn any two letters into "ro": what shares nothing is no slip. */
@@ -358,33 +412,33 @@ static const char *nearest_option(const char *word)
 }
 
 /* getopt takes an abbreviation of one option; "--di" is refused for it could be --die-with-parent or --disk. */
-static size_t count_prefixed(const char *word)
+static size_t count_prefixed(const struct option_table *t, const char *word)
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < run_option_count; i++)
-		count += strncmp(run_option_table[i].name, word, strlen(word)) == 0;
+	for (size_t i = 0; i < t->count; i++)
+		count += strncmp(t->rows[i].name, word, strlen(word)) == 0;
 	return count;
 }
 
 /* The option that a word names, in full or by the only abbreviation; NULL when there is none. */
-static const struct run_option *find_option(const char *name)
+static const struct run_option *find_option(const struct option_table *t, const char *name)
 {
 	const struct run_option *found = NULL;
 
-	for (size_t i = 0; i < run_option_count; i++) {
-		const struct run_option *opt = &run_option_table[i];
+	for (size_t i = 0; i < t->count; i++) {
+		const struct run_option *opt = &t->rows[i];
 
 		if (strcmp(opt->name, name) == 0)
 			return opt;
 		if (strncmp(opt->name, name, strlen(name)) == 0)
 			found = opt;
 	}
-	return count_prefixed(name) == 1 ? found : NULL;
+	return count_prefixed(t, name) == 1 ? found : NULL;
 }
 
 /* Say what argp did not like about the word.  It tells nobody: its getopt keeps optopt to itself. */
-static int refuse_option(const char *arg, struct error *err)
+static int refuse_option(const struct option_table *t, const char *arg, struct error *err)
 {
 	char quoted[PARSE_QUOTE_MAX];
 	char name[OPTION_NAME_MAX + 2]; /* cut, it is still longer than any option */
@@ -396,7 +450,7 @@ static int refuse_option(const char *arg, struct error *err)
 		return error_set(err, EINVAL, "unknown option %s; options start with two dashes",
 				 parse_quote(arg, quoted, sizeof(quoted)));
 	(void)snprintf(name, sizeof(name), "%.*s", (int)min_of(strcspn(arg + 2, "="), sizeof(name) - 1), arg + 2);
-	opt = find_option(name);
+	opt = find_option(t, name);
 	if (opt && opt->argument)
 		return error_set(err, EINVAL, "--%s needs a value, %s", opt->name, opt->argument);
 	if (opt)
@@ -404,9 +458,9 @@ static int refuse_option(const char *arg, struct error *err)
 	/* What follows '=' may be a secret, and is not what was unknown. */
 	(void)snprintf(word, sizeof(word), "--%s", name);
 	parse_quote(word, quoted, sizeof(quoted));
-	if (count_prefixed(name) > 1)
+	if (count_prefixed(t, name) > 1)
 		return error_set(err, EINVAL, "%s could be one of several options; write it out", quoted);
-	nearest = nearest_option(name);
+	nearest = nearest_option(t, name);
 	if (!nearest)
 		return error_set(err, EINVAL, "unknown option %s", quoted);
 	return error_set(err, EINVAL, "unknown option %s; did you mean --%s?", quoted, nearest);
@@ -418,8 +472,8 @@ static int walk_argv(struct walk *w, int argc, char **argv)
 	struct argp argp;
 	error_t rc;
 
-	fill_argp_rows(rows);
-	argp = make_argp(rows);
+	fill_argp_rows(w->table, rows);
+	argp = make_argp(w->table, rows);
 	*w->err = (struct error){ 0 };
 	w->next = 1;
 	rc = argp_parse(&argp, argc, argv, ARGP_IN_ORDER | ARGP_NO_ERRS | ARGP_NO_EXIT | ARGP_NO_HELP, NULL, w);
@@ -429,7 +483,7 @@ static int walk_argv(struct walk *w, int argc, char **argv)
 		return -w->err->code;
 	if (rc == ENOMEM)
 		return error_set(w->err, ENOMEM, "out of memory");
-	return refuse_option(argv[w->next], w->err);
+	return refuse_option(w->table, argv[w->next], w->err);
 }
 
 static int default_workdir(struct run_options *o, struct error *err)
@@ -447,7 +501,7 @@ static int default_workdir(struct run_options *o, struct error *err)
 
 static int parse_into(int argc, char **argv, struct run_options *o, struct error *err)
 {
-	struct walk w = { .options = o, .err = err, .find_policy = true };
+	struct walk w = { .table = &run_table, .options = o, .err = err, .find_policy = true };
 	int rc = walk_argv(&w, argc, argv);
 
 	if (rc < 0 || o->help)
@@ -465,6 +519,35 @@ static int parse_into(int argc, char **argv, struct run_options *o, struct error
 		return error_set(err, EINVAL, "no command to run; write it last: bulkhead run [OPTION...] -- COMMAND");
 	o->boundary.argv = w.command;
 	return o->workdir ? 0 : default_workdir(o, err);
+}
+
+static int parse_doctor_into(int argc, char **argv, struct run_options *o, struct error *err)
+{
+	static char *const command[] = { NULL };
+	struct walk w = { .table = &doctor_table, .options = o, .err = err };
+	char quoted[PARSE_QUOTE_MAX];
+	int rc = walk_argv(&w, argc, argv);
+
+	if (rc < 0 || o->help)
+		return rc;
+	if (w.command)
+		return error_set(err, EINVAL, "it takes no arguments, and was given %s",
+				 parse_quote(w.command[0], quoted, sizeof(quoted)));
+	o->boundary.argv = command;
+	return o->workdir ? 0 : default_workdir(o, err);
+}
+
+int doctor_options_parse(int argc, char **argv, struct run_options *out, struct error *err)
+{
+	struct error local;
+	int rc;
+
+	memset(out, 0, sizeof(*out));
+	boundary_init(&out->boundary);
+	rc = parse_doctor_into(argc, argv, out, err ? err : &local);
+	if (rc < 0)
+		run_options_done(out);
+	return rc;
 }
 
 int run_options_parse(int argc, char **argv, struct run_options *out, struct error *err)

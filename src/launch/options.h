@@ -1,5 +1,6 @@
 /* The options of `bulkhead run`: one table, from which come the parser, --help, the shell completions and the manual
- * page, so that none of them can know an option that another does not. */
+ * page, so that none of them can know an option that another does not.  `bulkhead doctor` takes a few of the same, with
+ * the same setters, from a second table. */
 #ifndef BULKHEAD_LAUNCH_OPTIONS_H
 #define BULKHEAD_LAUNCH_OPTIONS_H
 
@@ -40,6 +41,8 @@ struct run_option {
 
 extern const struct run_option run_option_table[];
 extern const size_t run_option_count;
+extern const struct run_option doctor_option_table[];
+extern const size_t doctor_option_count;
 
 /* argv[0] is the subcommand's word; argv is not reordered and must outlive *out.  The policy file is applied first and
  * the command line over it, wherever --policy stands.  Any failure but -ENOMEM is wrong usage (exit 2), with one line
@@ -48,5 +51,9 @@ int run_options_parse(int argc, char **argv, struct run_options *out, struct err
 void run_options_done(struct run_options *o);
 
 void run_options_help(FILE *to);
+
+/* The same for `doctor`, which takes no command. */
+int doctor_options_parse(int argc, char **argv, struct run_options *out, struct error *err);
+void doctor_options_help(FILE *to);
 
 #endif

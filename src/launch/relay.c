@@ -34,10 +34,20 @@ void relay_poll(const struct relay *r, struct pollfd slots[2])
 	slots[1] = (struct pollfd){ .fd = (pending || r->from_ready) && !r->to_gone ? r->to : -1, .events = POLLOUT };
 }
 
+static void ended(struct relay *r)
+{
+	fd_close(&r->from);
+	r->from_ready = false;
+}
+
+/* EPIPE, EIO.  The writer must hear of it as without us, by SIGPIPE, or `| head -1` would never end it.  A terminal's
+ * writer hears of it by SIGHUP; until then its output is thrown away, since a full terminal would stop it. */
 static void reader_gone(struct relay *r)
 {
 	r->to_gone = true;
 	r->held_len = 0;
+	if (!isatty(r->from))
+		ended(r);
 }
 
 static void flush_held(struct relay *r)
@@ -47,18 +57,12 @@ static void flush_held(struct relay *r)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n < 0) {
-		reader_gone(r); /* EPIPE, EIO: as if the command itself wrote to a closed pipe, minus the signal */
+		reader_gone(r);
 		return;
 	}
 	r->passed += (uint64_t)n;
 	r->held_at += (unsigned int)n;
 	r->held_len -= (unsigned int)n;
-}
-
-static void ended(struct relay *r)
-{
-	fd_close(&r->from);
-	r->from_ready = false;
 }
 
 /* splice moves pages, not bytes.  False where the two ends do not allow it (EINVAL): a terminal, a file opened O_APPEND. */

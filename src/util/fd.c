@@ -64,6 +64,7 @@ ssize_t fd_read_file_at(int dirfd, const char *path, char *buf, size_t size, str
 int fd_write_file_at(int dirfd, const char *path, const char *text, struct error *err)
 {
 	size_t len = strlen(text);
+	int shown = (int)strcspn(text, "\n"); /* a message is one line */
 	ssize_t n;
 	autofd fd = openat(dirfd, path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
 
@@ -73,9 +74,9 @@ int fd_write_file_at(int dirfd, const char *path, const char *text, struct error
 		n = write(fd, text, len);
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
-		return error_errno(err, "write \"%.40s\" to %s", text, path);
+		return error_errno(err, "write \"%.*s\" to %s", shown < 40 ? shown : 40, text, path);
 	if ((size_t)n != len)
-		return error_set(err, EIO, "write \"%.40s\" to %s: %zd of %zu bytes", text, path, n, len);
+		return error_set(err, EIO, "write \"%.*s\" to %s: %zd of %zu bytes", shown < 40 ? shown : 40, text, path, n, len);
 	return 0;
 }
 
