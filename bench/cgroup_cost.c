@@ -40,9 +40,15 @@ enum way {
 };
 
 static const char *const way_name[] = {
-	"no cgroup", "v1 cgroup.procs by parent", "v1 cgroup.procs \"0\" by self", "v1 tasks PID by parent",
-	"v1 tasks \"0\" by self", "v1 tasks \"0\" by self, memory and pids", "v2 cgroup.procs by parent",
-	"v2 cgroup.threads \"0\" by self (threaded group)", "v2 CLONE_INTO_CGROUP",
+	"no cgroup",
+	"v1 cgroup.procs by parent",
+	"v1 cgroup.procs \"0\" by self",
+	"v1 tasks PID by parent",
+	"v1 tasks \"0\" by self",
+	"v1 tasks \"0\" by self, memory and pids",
+	"v2 cgroup.procs by parent",
+	"v2 cgroup.threads \"0\" by self (threaded group)",
+	"v2 CLONE_INTO_CGROUP",
 };
 _Static_assert(sizeof way_name / sizeof *way_name == WAY_COUNT, "one name per way");
 
@@ -100,13 +106,22 @@ static void make_groups(void)
 static int way_available(enum way w)
 {
 	switch (w) {
-	case WAY_V1_PROCS_PARENT: case WAY_V1_PROCS_SELF: return fd_v1_procs >= 0;
-	case WAY_V1_TASKS_PARENT: case WAY_V1_TASKS_SELF: return fd_v1_tasks >= 0;
-	case WAY_V1_TASKS_SELF_TWO: return fd_v1_tasks >= 0 && fd_v1_tasks_pids >= 0;
-	case WAY_V2_PROCS_PARENT: return fd_v2_procs >= 0;
-	case WAY_V2_THREADS_SELF: return fd_v2_threads >= 0;
-	case WAY_V2_CLONE_INTO: return fd_v2_dir >= 0;
-	default: return 1;
+	case WAY_V1_PROCS_PARENT:
+	case WAY_V1_PROCS_SELF:
+		return fd_v1_procs >= 0;
+	case WAY_V1_TASKS_PARENT:
+	case WAY_V1_TASKS_SELF:
+		return fd_v1_tasks >= 0;
+	case WAY_V1_TASKS_SELF_TWO:
+		return fd_v1_tasks >= 0 && fd_v1_tasks_pids >= 0;
+	case WAY_V2_PROCS_PARENT:
+		return fd_v2_procs >= 0;
+	case WAY_V2_THREADS_SELF:
+		return fd_v2_threads >= 0;
+	case WAY_V2_CLONE_INTO:
+		return fd_v2_dir >= 0;
+	default:
+		return 1;
 	}
 }
 

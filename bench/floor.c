@@ -36,27 +36,36 @@
 #include <unistd.h>
 
 #define JOB_UID_HOST 200000 /* as root: the uid the job has outside */
-#define JOB_UID 1000        /* and the one it sees */
+#define JOB_UID 1000	    /* and the one it sees */
 #define MEMORY_LIMIT "536870912"
 #define PIDS_LIMIT "64"
 
 static const char *const job_env[] = {
-	"PATH=/usr/bin:/bin", "HOME=/home/user", "LANG=C.UTF-8", NULL,
+	"PATH=/usr/bin:/bin",
+	"HOME=/home/user",
+	"LANG=C.UTF-8",
+	NULL,
 };
 /* Everything the child needs, laid out before the clone. */
 static struct {
 	char **argv;
 	unsigned uid_host, gid_host;
-	int tasks_fd[2];                /* v1 groups to enter: memory, pids; -1: none */
-	char group[2][512];             /* directories to remove afterwards */
-	int group_fd;                   /* v2 group for clone3, or -1 */
+	int tasks_fd[2];    /* v1 groups to enter: memory, pids; -1: none */
+	char group[2][512]; /* directories to remove afterwards */
+	int group_fd;	    /* v2 group for clone3, or -1 */
 	struct sock_filter filter[FILTER_MAX];
 	size_t filter_length;
 } job = { .tasks_fd = { -1, -1 }, .group_fd = -1 };
 
 static char stack[256 * 1024] __attribute__((aligned(64)));
 
-#define MUST(call) ({ long value_ = (long)(call); if (value_ < 0) fail(#call); value_; })
+#define MUST(call)                          \
+	({                                  \
+		long value_ = (long)(call); \
+		if (value_ < 0)             \
+			fail(#call);        \
+		value_;                     \
+	})
 
 static _Noreturn void fail(const char *step)
 {
@@ -71,11 +80,26 @@ static _Noreturn void fail(const char *step)
 
 /* ---- the mount API of Linux 5.2, which glibc 2.36 has and older ones have not ---- */
 
-static int sys_fsopen(const char *type) { return (int)syscall(SYS_fsopen, type, FSOPEN_CLOEXEC); }
-static int sys_fsconfig(int fd, unsigned cmd, const char *key, const char *value) { return (int)syscall(SYS_fsconfig, fd, cmd, key, value, 0); }
-static int sys_fsmount(int fd, unsigned attr) { return (int)syscall(SYS_fsmount, fd, FSMOUNT_CLOEXEC, attr); }
-static int sys_open_tree(const char *path) { return (int)syscall(SYS_open_tree, AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC); }
-static int sys_move_mount(int fd, int to_dir, const char *to) { return (int)syscall(SYS_move_mount, fd, "", to_dir, to, MOVE_MOUNT_F_EMPTY_PATH); }
+static int sys_fsopen(const char *type)
+{
+	return (int)syscall(SYS_fsopen, type, FSOPEN_CLOEXEC);
+}
+static int sys_fsconfig(int fd, unsigned cmd, const char *key, const char *value)
+{
+	return (int)syscall(SYS_fsconfig, fd, cmd, key, value, 0);
+}
+static int sys_fsmount(int fd, unsigned attr)
+{
+	return (int)syscall(SYS_fsmount, fd, FSMOUNT_CLOEXEC, attr);
+}
+static int sys_open_tree(const char *path)
+{
+	return (int)syscall(SYS_open_tree, AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+}
+static int sys_move_mount(int fd, int to_dir, const char *to)
+{
+	return (int)syscall(SYS_move_mount, fd, "", to_dir, to, MOVE_MOUNT_F_EMPTY_PATH);
+}
 
 static int set_attr(int fd, uint64_t on)
 {
@@ -132,9 +156,13 @@ static void child_root(void)
 	static const char *const dir[] = { "usr", "etc", "dev", "proc", "tmp", "home", "home/user" };
 	static const char *const link[] = { "bin", "sbin", "lib", "lib32", "lib64" };
 	static const char *const node[] = { "null", "zero", "full", "random", "urandom", "tty" };
-	static const struct { const char *from, *to; } dev_link[] = {
-		{ "/proc/self/fd", "dev/fd" }, { "/proc/self/fd/0", "dev/stdin" },
-		{ "/proc/self/fd/1", "dev/stdout" }, { "/proc/self/fd/2", "dev/stderr" },
+	static const struct {
+		const char *from, *to;
+	} dev_link[] = {
+		{ "/proc/self/fd", "dev/fd" },
+		{ "/proc/self/fd/0", "dev/stdin" },
+		{ "/proc/self/fd/1", "dev/stdout" },
+		{ "/proc/self/fd/2", "dev/stderr" },
 	};
 	int root = new_filesystem("tmpfs", "0755", "1m", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 	int fd;
@@ -187,13 +215,23 @@ static void child_landlock(void)
 {
 	const uint64_t read_file = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
 	const uint64_t all = (1ULL << 15) - 1; /* ABI 3: to TRUNCATE; ABI 5 and 6 are added below */
-	const struct { const char *path; uint64_t allowed; } rule[] = {
-		{ "/", LANDLOCK_ACCESS_FS_READ_DIR }, { "/usr", read_file | LANDLOCK_ACCESS_FS_EXECUTE }, { "/etc", read_file },
-		{ "/proc", read_file }, { "/dev", read_file | LANDLOCK_ACCESS_FS_WRITE_FILE }, { "/tmp", all },
-		{ "/home/user", read_file }, { "/dev/null", LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE | (1ULL << 14) },
+	const struct {
+		const char *path;
+		uint64_t allowed;
+	} rule[] = {
+		{ "/", LANDLOCK_ACCESS_FS_READ_DIR },
+		{ "/usr", read_file | LANDLOCK_ACCESS_FS_EXECUTE },
+		{ "/etc", read_file },
+		{ "/proc", read_file },
+		{ "/dev", read_file | LANDLOCK_ACCESS_FS_WRITE_FILE },
+		{ "/tmp", all },
+		{ "/home/user", read_file },
+		{ "/dev/null", LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE | (1ULL << 14) },
 	};
 	/* the struct as ABI 6 has it: older headers lack the last two members */
-	struct { uint64_t fs, net, scoped; } attr = { .fs = all };
+	struct {
+		uint64_t fs, net, scoped;
+	} attr = { .fs = all };
 	size_t size = sizeof attr.fs;
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
 	int ruleset;
@@ -271,7 +309,8 @@ static int own_group(const char *text, const char *controller, const char *base,
 
 		if (!name || !path || !end)
 			return -1;
-		if ((size_t)(path - name - 1) == strlen(controller) && strncmp(name + 1, controller, strlen(controller)) == 0) {
+		if ((size_t)(path - name - 1) == strlen(controller) &&
+		    strncmp(name + 1, controller, strlen(controller)) == 0) {
 			int path_length = (int)(end - path - 1);
 
 			if (path_length == 1)
@@ -310,8 +349,8 @@ static void make_limits(void)
 
 	close(fd);
 	text[n] = '\0';
-	if (own_group(text, "memory", "/sys/fs/cgroup/memory", job.group[0], sizeof job.group[0]) == 0
-	    && (dir = make_group(job.group[0], "memory.limit_in_bytes", MEMORY_LIMIT)) >= 0) {
+	if (own_group(text, "memory", "/sys/fs/cgroup/memory", job.group[0], sizeof job.group[0]) == 0 &&
+	    (dir = make_group(job.group[0], "memory.limit_in_bytes", MEMORY_LIMIT)) >= 0) {
 		job.tasks_fd[0] = (int)MUST(openat(dir, "tasks", O_WRONLY | O_CLOEXEC));
 		close(dir);
 		MUST(own_group(text, "pids", "/sys/fs/cgroup/pids", job.group[1], sizeof job.group[1]));
@@ -335,7 +374,9 @@ static pid_t clone_child(struct clone_args *args)
 	register size_t size __asm__("rsi") = sizeof *args;
 
 	__asm__ volatile("syscall\n\ttest %%rax, %%rax\n\tjnz 1f\n\txor %%ebp, %%ebp\n\tcall *%[fn]\n\thlt\n1:"
-			 : "=a"(pid) : "a"(SYS_clone3), "r"(a), "r"(size), [fn] "r"(child) : "rcx", "r11", "memory");
+			 : "=a"(pid)
+			 : "a"(SYS_clone3), "r"(a), "r"(size), [fn] "r"(child)
+			 : "rcx", "r11", "memory");
 	if (pid < 0) {
 		errno = (int)-pid;
 		pid = -1;
@@ -353,8 +394,8 @@ static pid_t clone_child(struct clone_args *args)
 int main(int argc, char **argv)
 {
 	struct clone_args args = {
-		.flags = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS
-			| CLONE_PIDFD | CLONE_VM | CLONE_VFORK,
+		.flags = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS |
+			 CLONE_PIDFD | CLONE_VM | CLONE_VFORK,
 		.exit_signal = SIGCHLD,
 		.stack = (uint64_t)(uintptr_t)stack,
 		.stack_size = sizeof stack,
@@ -376,8 +417,7 @@ int main(int argc, char **argv)
 
 			printf("%ld\n", abi < 0 ? 0 : abi);
 			return 0;
-		}
-		else
+		} else
 			break;
 	}
 	job.filter_length = filter_build(job.filter);
@@ -388,7 +428,8 @@ int main(int argc, char **argv)
 	if (print)
 		return fwrite(job.filter, sizeof *job.filter, job.filter_length, stdout) == job.filter_length ? 0 : 125;
 	if (i + 1 >= argc || strcmp(argv[i], "--")) {
-		fprintf(stderr, "usage: floor [--no-netns] [--cgroup none|limits] [--fork] -- COMMAND ARG... | --print-filter | --print-landlock\n");
+		fprintf(stderr,
+			"usage: floor [--no-netns] [--cgroup none|limits] [--fork] -- COMMAND ARG... | --print-filter | --print-landlock\n");
 		return 125;
 	}
 	job.argv = argv + i + 1;
@@ -398,7 +439,8 @@ int main(int argc, char **argv)
 	job.gid_host = getgid();
 	if (job.uid_host == 0) {
 		job.uid_host = job.gid_host = JOB_UID_HOST;
-		MUST(prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP, 0, 0, 0)); /* the rights stay: the group is removed at the end */
+		MUST(prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP, 0, 0,
+			   0)); /* the rights stay: the group is removed at the end */
 		MUST(setresgid(JOB_UID_HOST, JOB_UID_HOST, 0));
 		MUST(setresuid(JOB_UID_HOST, JOB_UID_HOST, 0));
 		MUST(prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)); /* else /proc/self/uid_map belongs to root */

@@ -114,8 +114,8 @@ static int launch(int rounds, int quiet_ms, char **argv)
 				return 1;
 			}
 			took = now_ns() - begin;
-			printf("%d %d %" PRIu64 " %d %ld %ld %ld\n", i, round, took, exit_status(status), usage.ru_maxrss,
-			       usage.ru_utime.tv_sec * 1000000L + usage.ru_utime.tv_usec,
+			printf("%d %d %" PRIu64 " %d %ld %ld %ld\n", i, round, took, exit_status(status),
+			       usage.ru_maxrss, usage.ru_utime.tv_sec * 1000000L + usage.ru_utime.tv_usec,
 			       usage.ru_stime.tv_sec * 1000000L + usage.ru_stime.tv_usec);
 			posix_spawn_file_actions_destroy(&actions);
 			if (fd >= 0)
@@ -176,6 +176,7 @@ int main(int argc, char **argv)
 		return launch(atoi(argv[2]), atoi(argv[3]), argv + 4);
 	if (argc >= 4 && strcmp(argv[1], "pipe") == 0)
 		return through_pipe(strtoull(argv[2], NULL, 10), argv + 3);
-	fprintf(stderr, "usage: timer launch ROUNDS QUIET_MS COMMAND... [::: COMMAND...]... | timer pipe BYTES COMMAND...\n");
+	fprintf(stderr,
+		"usage: timer launch ROUNDS QUIET_MS COMMAND... [::: COMMAND...]... | timer pipe BYTES COMMAND...\n");
 	return 2;
 }

@@ -110,6 +110,7 @@ static void fill_verdict(const struct trial *t, enum guarantee g, struct cell *c
 		break;
 	case VERDICT_WAIVED:
 	case VERDICT_GRANTED: /* doctor neither waives nor grants */
+	case VERDICT_UNTRIED: /* trial_untried() has answered */
 	case VERDICT_NOT_PROMISED:
 	case VERDICT_STATE_COUNT:
 		cell_set(c, DIM, "-");

@@ -49,10 +49,18 @@ static void choose_inner_ids(struct confinement *c)
 /* Limits that no group can hold leave the group's kill file usable; whether rlimits will do is for the judge to say. */
 static int make_cgroup(struct confinement *c, struct error *err)
 {
-	int r = cgroup_make(&c->cgroup, c->boundary, err);
+	static struct boundary unlimited; /* the kill file alone, for a plan without limits by group */
+	int r;
 
+	if (!uses(c, MECH_CGROUP))
+		unlimited.limits =
+			(struct limits){ .memory_bytes = LIMIT_NONE, .cpu_milli = LIMIT_NONE, .pids = LIMIT_NONE };
+	r = cgroup_make(&c->cgroup, uses(c, MECH_CGROUP) ? c->boundary : &unlimited, err);
+	if (r == 0 && !uses(c, MECH_CGROUP))
+		c->cgroup.limits = false;
 	if (r == -EOPNOTSUPP) {
-		finding_set(&c->evidence->mechanisms[MECH_CGROUP], FINDING_UNSUPPORTED, EOPNOTSUPP, "%.190s", err->text);
+		finding_set(&c->evidence->mechanisms[MECH_CGROUP], FINDING_UNSUPPORTED, EOPNOTSUPP, "%.190s",
+			    err->text);
 		c->use &= ~MECH_BIT(MECH_CGROUP);
 		r = 0;
 	}
@@ -140,7 +148,7 @@ static int clone_init(struct confinement *c, struct started *s, struct error *er
 
 	if (c->cgroup.v2.fd >= 0) {
 		args.flags |= (uint64_t)CLONE_INTO_CGROUP;
-		args.cgroup = (uint64_t)c->cgroup.v2.fd;
+		args.cgroup = (__u64)(unsigned int)c->cgroup.v2.fd;
 	}
 	sigfillset(&all);
 	if (sigprocmask(SIG_SETMASK, &all, &mask) < 0)
@@ -155,8 +163,9 @@ static int clone_init(struct confinement *c, struct started *s, struct error *er
 
 		s->init_pidfd = -1;
 		s->failed = namespaces_clone_flags(c) ? refused_namespace(c) : MECH_COUNT;
-		return error_set(err, code, "clone3 with %s: %s", s->failed < MECH_COUNT ? mechanism_name(s->failed) : "its flags",
-				 strerrordesc_np(code));
+		return error_set(err, code, "clone3%s%s: %s%s", s->failed < MECH_COUNT ? " with " : "",
+				 s->failed < MECH_COUNT ? mechanism_name(s->failed) : "", strerrordesc_np(code),
+				 s->failed < MECH_COUNT ? "" : " (a seccomp profile that forbids clone3 itself?)");
 	}
 	s->init_pid = (pid_t)pid;
 	return 0;
@@ -225,7 +234,8 @@ static int wait_for_ready(struct started *s, struct error *err)
 		if (r < 0)
 			return error_errno(err, "wait for the workload");
 		if (r == 0)
-			return error_set(err, ETIMEDOUT, "the set-up did not end within %d s", SETUP_DEADLINE_MS / 1000);
+			return error_set(err, ETIMEDOUT, "the set-up did not end within %d s",
+					 SETUP_DEADLINE_MS / 1000);
 		r = message_receive(s->control_fd, &m, &from, &fd, err);
 		if (r == 0)
 			return error_set(err, EPIPE, "init ended during the set-up");
@@ -261,7 +271,8 @@ static void observe_pidns(const struct observation *o, struct finding *out)
 {
 	namespaces_observe(o, MECH_PIDNS, out);
 	if (out->state == FINDING_ENFORCED && o->shown.proc_masked)
-		finding_set(out, FINDING_ENFORCED, 0, "pid namespace of its own; /proc stays empty, as the host masks its own");
+		finding_set(out, FINDING_ENFORCED, 0,
+			    "pid namespace of its own; /proc stays empty, as the host masks its own");
 }
 
 static void observe_netns(const struct observation *o, struct finding *out)

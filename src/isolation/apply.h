@@ -18,17 +18,18 @@
 struct started {
 	pid_t init_pid;
 	int init_pidfd;
-	pid_t workload_pid;   /* as we see it; valid while the workload waits at the gate */
-	int control_fd;	      /* messages from init (and, until execve, the workload) */
-	int gate_fd;	      /* our end */
-	int scratch_fd;	      /* O_PATH on the private root's scratch space, for fstatfs(2), or -1 */
-	int terminal_fd;      /* master of the workload's terminal, or -1 */
+	pid_t workload_pid; /* as we see it; valid while the workload waits at the gate */
+	int control_fd;	    /* messages from init (and, until execve, the workload) */
+	int gate_fd;	    /* our end */
+	int scratch_fd;	    /* O_PATH on the private root's scratch space, for fstatfs(2), or -1 */
+	int terminal_fd;    /* master of the workload's terminal, or -1 */
 	struct shown shown;
 	enum mechanism failed; /* after a failed start: whose step, or MECH_COUNT */
 };
-#define STARTED_INIT                                                                                                   \
-	{                                                                                                              \
-		.init_pidfd = -1, .control_fd = -1, .gate_fd = -1, .terminal_fd = -1, .scratch_fd = -1, .failed = MECH_COUNT             \
+#define STARTED_INIT                                                                                    \
+	{                                                                                               \
+		.init_pidfd = -1, .control_fd = -1, .gate_fd = -1, .terminal_fd = -1, .scratch_fd = -1, \
+		.failed = MECH_COUNT                                                                    \
 	}
 
 /* b and e outlive c.  Finds out what we may do (privileged or not). */

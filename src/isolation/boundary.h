@@ -14,12 +14,12 @@
 #include "util/error.h"
 
 /* Bounds on what a caller can multiply; generous for a person, small enough that a boundary stays a few KiB. */
-#define BOUNDARY_GRANTS_MAX 64	/* --ro, --rw, --in, --out: each may cost two mounts */
-#define BOUNDARY_ENV_MAX 256	/* --env and --secret */
+#define BOUNDARY_GRANTS_MAX 64 /* --ro, --rw, --in, --out: each may cost two mounts */
+#define BOUNDARY_ENV_MAX 256   /* --env and --secret */
 #define BOUNDARY_GPUS_MAX 16
 #define BOUNDARY_WAIVERS_MAX GUARANTEE_COUNT
 
-#define LIMIT_NONE UINT64_MAX	/* the limit is not asked for ("none" on the command line) */
+#define LIMIT_NONE UINT64_MAX /* the limit is not asked for ("none" on the command line) */
 
 enum grant_kind {
 	GRANT_RO,  /* a file or directory, read-only, at the same path inside */
@@ -39,8 +39,8 @@ enum secret_source { SECRET_NONE, SECRET_ENV, SECRET_FILE, SECRET_FD };
 
 struct environment_entry {
 	const char *name;
-	const char *value;		/* NULL: take the caller's value of that name */
-	enum secret_source source;	/* SECRET_NONE for plain entries; else `from` says where the value is */
+	const char *value;	   /* NULL: take the caller's value of that name */
+	enum secret_source source; /* SECRET_NONE for plain entries; else `from` says where the value is */
 	const char *from;
 };
 
@@ -86,24 +86,24 @@ typedef uint32_t mechanism_set;
 #define MECH_BIT(m) (1u << (unsigned int)(m))
 
 struct limits {
-	uint64_t memory_bytes;	/* resident memory of the whole tree */
-	uint64_t cpu_milli;	/* CPUs x 1000: 1.5 CPUs = 1500 */
-	uint64_t pids;		/* processes and threads of the whole tree */
-	uint64_t disk_bytes;	/* every writable place that is ours: workspace, /tmp, /home/user, /dev/shm together */
-	uint64_t output_bytes;	/* stdout and stderr together */
-	uint64_t timeout_ms;	/* wall clock */
-	uint64_t grace_ms;	/* between SIGTERM and SIGKILL once the time is up */
-	uint64_t cpu_time_ms;	/* CPU time summed over the tree */
-	uint64_t open_files;	/* descriptors per process */
+	uint64_t memory_bytes; /* resident memory of the whole tree */
+	uint64_t cpu_milli;    /* CPUs x 1000: 1.5 CPUs = 1500 */
+	uint64_t pids;	       /* processes and threads of the whole tree */
+	uint64_t disk_bytes;   /* every writable place that is ours: workspace, /tmp, /home/user, /dev/shm together */
+	uint64_t output_bytes; /* stdout and stderr together */
+	uint64_t timeout_ms;   /* wall clock */
+	uint64_t grace_ms;     /* between SIGTERM and SIGKILL once the time is up */
+	uint64_t cpu_time_ms;  /* CPU time summed over the tree */
+	uint64_t open_files;   /* descriptors per process */
 };
 
 struct boundary {
 	enum tier tier;
-	const char *tenant;	/* NULL: the caller's own work */
-	const char *rootfs;	/* NULL: the host's /usr read-only under a synthetic root */
+	const char *tenant; /* NULL: the caller's own work */
+	const char *rootfs; /* NULL: the host's /usr read-only under a synthetic root */
 	enum net_grant net;
-	bool strict;		/* accept no partial mechanism */
-	bool die_with_parent;	/* end the workload when the process that called us ends */
+	bool strict;	      /* accept no partial mechanism */
+	bool die_with_parent; /* end the workload when the process that called us ends */
 
 	struct grant grants[BOUNDARY_GRANTS_MAX];
 	size_t grant_count;
@@ -117,9 +117,9 @@ struct boundary {
 
 	struct limits limits;
 
-	char *const *argv;	/* NULL-terminated command */
+	char *const *argv; /* NULL-terminated command */
 
-	void **owned;		/* blocks kept for the boundary's life */
+	void **owned; /* blocks kept for the boundary's life */
 	size_t owned_count;
 };
 

@@ -31,14 +31,16 @@
 /* A granted path, resolved once by the launcher with the caller's rights. */
 struct resolved_grant {
 	const struct grant *grant;
-	int fd;		   /* O_PATH on the object itself */
-	int tree_fd;	   /* detached clone of its mount, where the launcher may make one; else -1 and init makes it */
+	int fd;	     /* O_PATH on the object itself */
+	int tree_fd; /* detached clone of its mount, where the launcher may make one; else -1 and init makes it */
 	bool is_dir;
 	dev_t dev;
 	ino_t ino;
-	uid_t owner;	   /* on the host, for the idmapped mount */
+	uid_t owner; /* on the host, for the idmapped mount */
 	gid_t group;
-	char inside[2][INSIDE_MAX]; /* where it appears: as asked and, where a link was followed, as resolved ("" if the same) */
+	char inside
+		[2]
+		[INSIDE_MAX]; /* where it appears: as asked and, where a link was followed, as resolved ("" if the same) */
 };
 
 /* What the workload's standard descriptors are. */
@@ -68,17 +70,18 @@ struct confinement {
 	struct resolved_grant grants[BOUNDARY_GRANTS_MAX];
 	size_t grant_count;
 	struct stdio_plan stdio;
-	char **envp;	       /* written for the workload; see environment.h */
-	char cwd[INSIDE_MAX];  /* where the workload starts */
+	char **envp;	      /* written for the workload; see environment.h */
+	char cwd[INSIDE_MAX]; /* where the workload starts */
 
 	sigset_t caller_mask; /* what the workload gets back, where the launcher has blocked signals for itself */
 	bool caller_mask_set;
 
-	int init_fd;  /* init's and the workload's end of the control socket */
-	int gate_fd;  /* the workload reads its start from here */
+	int init_fd; /* init's and the workload's end of the control socket */
+	int gate_fd; /* the workload reads its start from here */
 
 	/* made inside */
-	int proc_masked; /* errno of the /proc mount; 0: it is there */
+	bool wish_failed;     /* what failed is what the caller asked for, not what the host lacks */
+	int proc_masked;      /* errno of the /proc mount; 0: it is there */
 	int outer_ruleset_fd; /* signal scope alone: init's own domain where there is no pid namespace */
 	int ruleset_fd;	      /* the workload's */
 	int landlock_abi;     /* in effect; 0: none */

@@ -31,8 +31,8 @@ extern const struct control control_table[MECH_COUNT];
 /* control_namespaces.c: user, pid, mount, net, ipc, uts, cgroup */
 uint64_t namespaces_clone_flags(const struct confinement *c);
 int namespaces_write_maps(const struct confinement *c, pid_t pid, struct error *err); /* launcher */
-int namespaces_enter_cgroup(struct confinement *c, struct error *err);	      /* init */
-int namespaces_set_hostname(struct confinement *c, struct error *err);	      /* init */
+int namespaces_enter_cgroup(struct confinement *c, struct error *err);		      /* init */
+int namespaces_set_hostname(struct confinement *c, struct error *err);		      /* init */
 void namespaces_observe(const struct observation *o, enum mechanism m, struct finding *out);
 
 /* control_creds.c: a host uid of its own, and becoming it.  The range is above those that distributions, subuid(5) and
@@ -40,7 +40,7 @@ void namespaces_observe(const struct observation *o, enum mechanism m, struct fi
  * negative. */
 #define UID_RANGE_FIRST 1879048192u
 #define UID_RANGE_SIZE 65536u
-int creds_claim(struct confinement *c, struct error *err); /* launcher */
+int creds_claim(struct confinement *c, struct error *err);  /* launcher */
 int creds_become(struct confinement *c, struct error *err); /* init */
 void creds_observe(const struct observation *o, struct finding *out);
 
@@ -49,12 +49,12 @@ int mounts_apply(struct confinement *c, struct error *err); /* init */
 void mounts_observe(const struct observation *o, struct finding *out);
 
 /* control_landlock.c */
-#define LANDLOCK_ABI_KNOWN 7	/* the newest that we use */
-int landlock_abi_of_host(void); /* 0: none */
-int landlock_prepare(struct confinement *c, struct error *err);	      /* init: after the mounts */
+#define LANDLOCK_ABI_KNOWN 7					    /* the newest that we use */
+int landlock_abi_of_host(void);					    /* 0: none */
+int landlock_prepare(struct confinement *c, struct error *err);	    /* init: after the mounts */
 int landlock_enter_outer(struct confinement *c, struct error *err); /* init, no pid namespace */
-int landlock_enter(struct confinement *c, struct error *err);	      /* workload */
-void landlock_show(const struct confinement *c, struct shown *out);	      /* workload */
+int landlock_enter(struct confinement *c, struct error *err);	    /* workload */
+void landlock_show(const struct confinement *c, struct shown *out); /* workload */
 void landlock_observe(const struct observation *o, struct finding *out);
 void landlock_scope_observe(const struct observation *o, struct finding *out);
 
@@ -72,12 +72,13 @@ void seccomp_observe(const struct observation *o, struct finding *out);
 /* control_rlimits.c */
 int rlimits_apply(struct confinement *c, struct error *err);
 bool rlimits_bound_files(const struct confinement *c);
+int rlimits_apply_files(const struct confinement *c, struct error *err); /* workload */
 void rlimits_observe(const struct observation *o, struct finding *out);
 
 /* control_stdio.c: session, terminal, standard descriptors, everything else closed */
-int session_apply(struct confinement *c, struct error *err);   /* init */
-int terminal_apply(struct confinement *c, struct error *err);  /* init, once /dev is there */
-int stdio_apply(const struct confinement *c, struct error *err); /* workload */
+int session_apply(struct confinement *c, struct error *err);	  /* init */
+int terminal_apply(struct confinement *c, struct error *err);	  /* init, once /dev is there */
+int stdio_apply(const struct confinement *c, struct error *err);  /* workload */
 int descriptors_apply(int keep_a, int keep_b, struct error *err); /* workload: all above 2 but these */
 void session_observe(const struct observation *o, struct finding *out);
 void descriptors_observe(const struct observation *o, struct finding *out);

@@ -101,7 +101,8 @@ void creds_observe(const struct observation *o, struct finding *out)
 	}
 	for (int i = 0; i < 4; i++) {
 		if (id[i] != o->c->host_uid || gid[i] != o->c->host_gid) {
-			finding_set(out, FINDING_FAILED, 0, "uid %u gid %u where %u was claimed", id[i], gid[i], o->c->host_uid);
+			finding_set(out, FINDING_FAILED, 0, "uid %u gid %u where %u was claimed", id[i], gid[i],
+				    o->c->host_uid);
 			return;
 		}
 	}

@@ -36,10 +36,14 @@ struct ruleset_attr {
 #define READ (LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
 #define READ_EXECUTE (READ | LANDLOCK_ACCESS_FS_EXECUTE)
 /* Everything but device nodes, which nobody may make: that is also the forbidden act that shows the domain. */
-#define WRITE_ALL ((FS_ABI_1 | FS_REFER | FS_TRUNCATE) & ~(uint64_t)(LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK))
+#define WRITE_ALL                              \
+	((FS_ABI_1 | FS_REFER | FS_TRUNCATE) & \
+	 ~(uint64_t)(LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK))
 #define NODE (LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE | FS_TRUNCATE | FS_IOCTL_DEV)
 /* The rights that a rule for a file, not a directory, may carry (landlock(7): EINVAL otherwise). */
-#define FILE_RIGHTS (LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_READ_FILE | FS_TRUNCATE | FS_IOCTL_DEV)
+#define FILE_RIGHTS                                                                                                \
+	(LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_READ_FILE | FS_TRUNCATE | \
+	 FS_IOCTL_DEV)
 
 int landlock_abi_of_host(void)
 {
@@ -102,12 +106,9 @@ struct path_rule {
 
 /* Inside the private root everything that is in view may be read: the view itself is the grant. */
 static const struct path_rule private_rules[] = {
-	{ "/", READ_EXECUTE },
-	{ "/proc", READ | LANDLOCK_ACCESS_FS_WRITE_FILE | FS_TRUNCATE },
-	{ "/tmp", WRITE_ALL },
-	{ INNER_HOME, WRITE_ALL },
-	{ INNER_WORKSPACE, WRITE_ALL },
-	{ "/dev", NODE | LANDLOCK_ACCESS_FS_READ_DIR },
+	{ "/", READ_EXECUTE },		{ "/proc", READ | LANDLOCK_ACCESS_FS_WRITE_FILE | FS_TRUNCATE },
+	{ "/tmp", WRITE_ALL },		{ INNER_HOME, WRITE_ALL },
+	{ INNER_WORKSPACE, WRITE_ALL }, { "/dev", NODE | LANDLOCK_ACCESS_FS_READ_DIR },
 	{ "/dev/shm", WRITE_ALL },
 };
 
@@ -215,7 +216,8 @@ static int prepare_workload_domain(struct confinement *c, struct error *err)
 	if (c->ruleset_fd < 0)
 		return c->ruleset_fd;
 	if (uses(c, MECH_MOUNTNS))
-		r = add_rules(c->ruleset_fd, private_rules, sizeof(private_rules) / sizeof(private_rules[0]), handled, err);
+		r = add_rules(c->ruleset_fd, private_rules, sizeof(private_rules) / sizeof(private_rules[0]), handled,
+			      err);
 	else
 		r = add_rules(c->ruleset_fd, host_rules, sizeof(host_rules) / sizeof(host_rules[0]), handled, err);
 	if (r == 0 && c->workspace.fd >= 0)
@@ -233,8 +235,8 @@ int landlock_prepare(struct confinement *c, struct error *err)
 	if (c->landlock_abi > LANDLOCK_ABI_KNOWN)
 		c->landlock_abi = LANDLOCK_ABI_KNOWN;
 	if (uses(c, MECH_LANDLOCK)) {
-		int r = c->landlock_abi > 0 ? prepare_workload_domain(c, err) :
-					      error_set(err, EOPNOTSUPP, "this kernel has no Landlock");
+		int r = c->landlock_abi > 0 ? prepare_workload_domain(c, err)
+					    : error_set(err, EOPNOTSUPP, "this kernel has no Landlock");
 		if (r < 0)
 			return r;
 	}
@@ -252,8 +254,14 @@ int landlock_prepare(struct confinement *c, struct error *err)
 	}
 	if (uses(c, MECH_PIDNS))
 		return 0;
+	/* Once one domain handles files, every other one refuses moves between directories as well unless it grants them
+	 * (LANDLOCK_ACCESS_FS_REFER, landlock(7)).  The workload's own domain decides about them. */
+	if (uses(c, MECH_LANDLOCK))
+		scope_only.fs = FS_REFER;
 	c->outer_ruleset_fd = create(&scope_only, c->landlock_abi, err);
-	return c->outer_ruleset_fd < 0 ? c->outer_ruleset_fd : 0;
+	if (c->outer_ruleset_fd < 0)
+		return c->outer_ruleset_fd;
+	return uses(c, MECH_LANDLOCK) ? add_path(c->outer_ruleset_fd, "/", FS_REFER, err) : 0;
 }
 
 static int restrict_self(int ruleset, int abi, struct error *err)
@@ -296,11 +304,13 @@ void landlock_observe(const struct observation *o, struct finding *out)
 	int abi = o->shown.landlock_abi;
 
 	if (o->shown.landlock_errno != EACCES)
-		finding_set(out, FINDING_FAILED, o->shown.landlock_errno, "making a forbidden node gave errno %d, not EACCES",
-			    o->shown.landlock_errno);
+		finding_set(out, FINDING_FAILED, o->shown.landlock_errno,
+			    "making a forbidden node gave errno %d, not EACCES", o->shown.landlock_errno);
 	else
-		finding_set(out, FINDING_ENFORCED, 0, "ABI %d in effect (kernel %d, ours %d); mknod gave EACCES%s%s%s%s", abi,
-			    landlock_abi_of_host(), LANDLOCK_ABI_KNOWN, abi < 2 ? "; moves between directories are refused" : "",
+		finding_set(out, FINDING_ENFORCED, 0,
+			    "ABI %d in effect (kernel %d, ours %d); mknod gave EACCES%s%s%s%s", abi,
+			    landlock_abi_of_host(), LANDLOCK_ABI_KNOWN,
+			    abi < 2 ? "; moves between directories are refused" : "",
 			    abi < 3 ? "; truncate not covered" : "", abi < 5 ? "; device ioctl not covered" : "",
 			    abi < 6 ? "; no scopes" : "");
 }
@@ -308,8 +318,8 @@ void landlock_observe(const struct observation *o, struct finding *out)
 void landlock_scope_observe(const struct observation *o, struct finding *out)
 {
 	if (o->shown.scope_errno != EPERM)
-		finding_set(out, FINDING_FAILED, o->shown.scope_errno, "the null signal to init gave errno %d, not EPERM",
-			    o->shown.scope_errno);
+		finding_set(out, FINDING_FAILED, o->shown.scope_errno,
+			    "the null signal to init gave errno %d, not EPERM", o->shown.scope_errno);
 	else
 		finding_set(out, FINDING_ENFORCED, 0, "kill(init, 0) gave EPERM");
 }

@@ -158,18 +158,26 @@ int mounts_apply(struct confinement *c, struct error *err)
 	if (api_move_mount(root, AT_FDCWD, "/") < 0)
 		return error_errno(err, "attach the private root");
 	r = view_layout(c, root, err);
+	c->wish_failed = r < 0 && c->boundary->rootfs;
 	if (r == 0)
 		r = view_etc(c, root, err);
 	if (r == 0)
-		r = view_dev(c, root, err);
+		r = view_dev(root, err);
+	if (r == 0) {
+		r = view_gpus(c, root, err);
+		c->wish_failed = r < 0;
+	}
 	if (r == 0)
 		r = mount_proc(c, root, err);
 	for (size_t i = 0; r == 0 && i < sizeof(writable) / sizeof(writable[0]); i++)
 		r = view_writable(root, writable[i], err);
-	if (r == 0)
+	if (r == 0) {
 		r = view_grants(c, root, err);
+		c->wish_failed = r < 0;
+	}
 	if (r == 0)
-		r = set_attributes(root, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, 0, "the private root", err);
+		r = set_attributes(root, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, 0,
+				   "the private root", err);
 	if (r == 0)
 		r = show_scratch(c, root, err);
 	return r < 0 ? r : enter_root(root, err);

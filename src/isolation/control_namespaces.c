@@ -17,9 +17,9 @@ static const struct {
 	uint64_t flag;
 	const char *link; /* below /proc/<pid>/ns */
 } namespaces[] = {
-	{ MECH_USERNS, CLONE_NEWUSER, "user" }, { MECH_PIDNS, CLONE_NEWPID, "pid" },
-	{ MECH_MOUNTNS, CLONE_NEWNS, "mnt" },	{ MECH_NETNS, CLONE_NEWNET, "net" },
-	{ MECH_IPCNS, CLONE_NEWIPC, "ipc" },	{ MECH_UTSNS, CLONE_NEWUTS, "uts" },
+	{ MECH_USERNS, CLONE_NEWUSER, "user" },	      { MECH_PIDNS, CLONE_NEWPID, "pid" },
+	{ MECH_MOUNTNS, CLONE_NEWNS, "mnt" },	      { MECH_NETNS, CLONE_NEWNET, "net" },
+	{ MECH_IPCNS, CLONE_NEWIPC, "ipc" },	      { MECH_UTSNS, CLONE_NEWUTS, "uts" },
 	{ MECH_CGROUPNS, CLONE_NEWCGROUP, "cgroup" },
 };
 #define NAMESPACES (sizeof(namespaces) / sizeof(namespaces[0]))

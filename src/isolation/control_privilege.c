@@ -69,5 +69,6 @@ void caps_observe(const struct observation *o, struct finding *out)
 	if (is_zero(observation_status(o, "CapBnd")))
 		finding_set(out, FINDING_ENFORCED, 0, "all five sets are empty");
 	else
-		finding_set(out, FINDING_ENFORCED, 0, "four sets are empty; the bounding set cannot be used under no_new_privs");
+		finding_set(out, FINDING_ENFORCED, 0,
+			    "four sets are empty; the bounding set cannot be used under no_new_privs");
 }

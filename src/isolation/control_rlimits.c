@@ -45,8 +45,6 @@ int rlimits_apply(struct confinement *c, struct error *err)
 	const struct limits *l = &c->boundary->limits;
 	int r = set(RLIMIT_CORE, 0, "core", err);
 
-	if (r == 0 && l->open_files != LIMIT_NONE)
-		r = set(RLIMIT_NOFILE, l->open_files, "nofile", err);
 	/* Where a group counts, this limit would be met first, and the group could not say that a fork was refused. */
 	if (r == 0 && l->pids != LIMIT_NONE && uses(c, MECH_USERNS) && !(uses(c, MECH_CGROUP) && c->cgroup.limits))
 		r = set(RLIMIT_NPROC, l->pids, "nproc", err);
@@ -56,6 +54,15 @@ int rlimits_apply(struct confinement *c, struct error *err)
 	if (r == 0 && l->cpu_time_ms != LIMIT_NONE)
 		r = set(RLIMIT_CPU, l->cpu_time_ms / 1000 + 2, "cpu", err);
 	return r;
+}
+
+/* Last, and in the workload: init's own steps need more descriptors than a caller may want to allow. */
+int rlimits_apply_files(const struct confinement *c, struct error *err)
+{
+	const struct limits *l = &c->boundary->limits;
+
+	return l->open_files != LIMIT_NONE && uses(c, MECH_RLIMITS) ? set(RLIMIT_NOFILE, l->open_files, "nofile", err)
+								    : 0;
 }
 
 void rlimits_observe(const struct observation *o, struct finding *out)

@@ -114,7 +114,8 @@ void session_observe(const struct observation *o, struct finding *out)
 	else if (tty != 0 && !o->c->stdio.terminal)
 		finding_set(out, FINDING_FAILED, 0, "it has a terminal that was not made for it");
 	else
-		finding_set(out, FINDING_ENFORCED, 0, "a session of its own, %s", tty ? "a terminal of its own" : "no terminal");
+		finding_set(out, FINDING_ENFORCED, 0, "a session of its own, %s",
+			    tty ? "a terminal of its own" : "no terminal");
 }
 
 /* At the gate the workload holds 0 to 2, the gate and the control socket; the last two close at execve. */

@@ -22,7 +22,8 @@ void workspace_observe(const struct observation *o, struct finding *out)
 	if (fstat(o->c->workspace.fd, &ours) < 0 || fstatat(o->proc_fd, "cwd", &inside, 0) < 0)
 		finding_set(out, FINDING_FAILED, 0, "the working directory cannot be looked at");
 	else if (inside.st_dev != ours.st_dev || inside.st_ino != ours.st_ino)
-		finding_set(out, FINDING_ENFORCED, 0, "fresh directory %.8s..., started in a granted one", o->c->workspace.name);
+		finding_set(out, FINDING_ENFORCED, 0, "fresh directory %.8s..., started in a granted one",
+			    o->c->workspace.name);
 	else
 		finding_set(out, FINDING_ENFORCED, 0, "starts in fresh directory %.8s...", o->c->workspace.name);
 }

@@ -50,7 +50,8 @@ static int read_secret(const struct environment_entry *e, char *buf, size_t size
 		const char *value = getenv(e->from);
 
 		if (!value)
-			return error_set(err, ENOENT, "--secret %s: the caller's environment has no %s", e->name, e->from);
+			return error_set(err, ENOENT, "--secret %s: the caller's environment has no %s", e->name,
+					 e->from);
 		if (strlen(value) >= size)
 			return error_set(err, EFBIG, "--secret %s: longer than %zu bytes", e->name, size - 1);
 		(void)snprintf(buf, size, "%s", value);
@@ -101,7 +102,8 @@ static int put_entry(struct confinement *c, size_t *count, const struct environm
 
 static int put_base(struct confinement *c, size_t *count, struct error *err)
 {
-	static const char *const taken_over[] = { "PATH", "HOME", "USER", "LANG", "LC_ALL", "TMPDIR", "SYSTEMROOT", "TERM" };
+	static const char *const taken_over[] = { "PATH",   "HOME",   "USER",	    "LANG",
+						  "LC_ALL", "TMPDIR", "SYSTEMROOT", "TERM" };
 	bool own_root = uses(c, MECH_MOUNTNS);
 	int r = 0;
 

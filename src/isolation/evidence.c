@@ -8,15 +8,17 @@
 #include "isolation/plan.h"
 
 static const char *const finding_states[] = {
-	[FINDING_NOT_ASKED] = "not asked",     [FINDING_AVAILABLE] = "available", [FINDING_ENFORCED] = "enforced",
-	[FINDING_PARTIAL] = "partial",	       [FINDING_UNSUPPORTED] = "unsupported", [FINDING_FAILED] = "failed",
+	[FINDING_NOT_ASKED] = "not asked",  [FINDING_AVAILABLE] = "untried",	   [FINDING_ENFORCED] = "enforced",
+	[FINDING_PARTIAL] = "partial",	    [FINDING_UNSUPPORTED] = "unsupported", [FINDING_FAILED] = "failed",
 	[FINDING_WITHOUT] = "switched off", [FINDING_DECLARED] = "declared",
 };
 static_assert(sizeof(finding_states) / sizeof(finding_states[0]) == FINDING_STATE_COUNT, "a name per state");
 
 static const char *const verdict_states[] = {
-	[VERDICT_NOT_PROMISED] = "not promised", [VERDICT_HELD] = "held",	[VERDICT_PARTIAL] = "partial",
-	[VERDICT_WAIVED] = "waived",		 [VERDICT_GRANTED] = "granted", [VERDICT_REFUSED] = "refused",
+	[VERDICT_NOT_PROMISED] = "not promised", [VERDICT_HELD] = "held",
+	[VERDICT_PARTIAL] = "partial",		 [VERDICT_WAIVED] = "waived",
+	[VERDICT_GRANTED] = "granted",		 [VERDICT_REFUSED] = "refused",
+	[VERDICT_UNTRIED] = "untried",
 };
 static_assert(sizeof(verdict_states) / sizeof(verdict_states[0]) == VERDICT_STATE_COUNT, "a name per state");
 
@@ -175,6 +177,18 @@ bool evidence_unfinished(const struct evidence *e)
 	return false;
 }
 
+void evidence_mark_untried(struct evidence *e)
+{
+	if (!evidence_unfinished(e))
+		return;
+	for (int g = 0; g < GUARANTEE_COUNT; g++) {
+		struct verdict *v = &e->guarantees[g];
+
+		if (v->state == VERDICT_HELD || v->state == VERDICT_PARTIAL)
+			v->state = VERDICT_UNTRIED;
+	}
+}
+
 /* The remedy of the first mechanism, strongest first, that this host could be taught. */
 static const char *first_remedy(const struct evidence *e, enum guarantee g, char *buf, size_t size)
 {
@@ -224,7 +238,8 @@ int evidence_refusal(const struct evidence *e, struct error *err)
 	/* A command that is cut is worse than none. */
 	if (err && remedy)
 		append(err->text, sizeof(err->text), "; to fix: %s",
-		       used + strlen("; to fix: ") + strlen(remedy) < sizeof(err->text) ? remedy : "see bulkhead doctor");
+		       used + strlen("; to fix: ") + strlen(remedy) < sizeof(err->text) ? remedy
+											: "see bulkhead doctor");
 	return -EPERM;
 }
 
@@ -240,6 +255,6 @@ void evidence_print(const struct evidence *e, FILE *out, unsigned int width)
 		else
 			(void)snprintf(line, sizeof(line), "%s", v->mechanism ? v->mechanism : v->how);
 		fprintf(out, "%-14s %-12s %.*s\n", guarantee_id((enum guarantee)g), verdict_state_name(v->state),
-			width > 28 ? (int)(width - 28) : 80, line);
+			width > 28 ? (int)(width - 28) : (int)sizeof(line), line);
 	}
 }

@@ -12,7 +12,7 @@
 /* What is known of one mechanism. */
 enum finding_state {
 	FINDING_NOT_ASKED,   /* the plan does not use it */
-	FINDING_AVAILABLE,   /* nothing speaks against it yet; never a result */
+	FINDING_AVAILABLE,   /* nothing speaks against it yet, and nothing was seen */
 	FINDING_ENFORCED,    /* seen to be in force */
 	FINDING_PARTIAL,     /* in force, with the gap named */
 	FINDING_UNSUPPORTED, /* this host cannot do it */
@@ -25,8 +25,8 @@ const char *finding_state_name(enum finding_state s);
 
 struct finding {
 	enum finding_state state;
-	int code;	/* errno behind unsupported or failed, else 0 */
-	char how[200];	/* how it was observed, or the step that failed */
+	int code;      /* errno behind unsupported or failed, else 0 */
+	char how[200]; /* how it was observed, or the step that failed */
 };
 
 void finding_set(struct finding *f, enum finding_state state, int code, const char *fmt, ...)
@@ -39,6 +39,7 @@ enum verdict_state {
 	VERDICT_WAIVED,	 /* not held; a human took the risk */
 	VERDICT_GRANTED, /* given up on request (--net host) */
 	VERDICT_REFUSED, /* required and not held */
+	VERDICT_UNTRIED, /* nothing speaks against it, but the run ended before it was observed */
 	VERDICT_STATE_COUNT
 };
 const char *verdict_state_name(enum verdict_state s);
@@ -64,11 +65,14 @@ unsigned int evidence_judge(struct evidence *e, const struct boundary *b);
 /* True when some finding is still `available`: an evidence that must not be shown as a result. */
 bool evidence_unfinished(const struct evidence *e);
 
+/* After a start that did not reach the observation: what was not seen is not claimed. */
+void evidence_mark_untried(struct evidence *e);
+
 /* "guarantee `files` cannot be held: ...", with the host change that would fix it, for the first refused one and a count
  * of the others.  Returns -EPERM. */
 int evidence_refusal(const struct evidence *e, struct error *err);
 
-/* The table for people: one line per guarantee, width columns at most. */
+/* The table for people: one line per guarantee, width columns at most; 0 cuts nothing. */
 void evidence_print(const struct evidence *e, FILE *out, unsigned int width);
 
 /* What to change on this host so that the mechanism works; never "run as root", never "switch it off".  Static text or

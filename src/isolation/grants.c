@@ -109,7 +109,8 @@ static int check_kind(const struct resolved_grant *g, mode_t mode, struct error 
 	if (g->grant->kind == GRANT_OUT && !S_ISDIR(mode))
 		return error_set(err, ENOTDIR, "not a directory");
 	if (!S_ISREG(mode) && !S_ISDIR(mode))
-		return error_set(err, EINVAL, "neither a file nor a directory (sockets, pipes and devices are not granted by path)");
+		return error_set(err, EINVAL,
+				 "neither a file nor a directory (sockets, pipes and devices are not granted by path)");
 	return 0;
 }
 
@@ -204,14 +205,15 @@ static int clone_mapped(struct confinement *c, struct resolved_grant *g, struct 
 	userns = idmap_userns(g->owner, g->group, c, err);
 	if (userns < 0)
 		return userns;
-	map.userns_fd = (uint64_t)userns;
+	map.userns_fd = (__u64)(unsigned int)userns;
 	if (api_mount_setattr(g->tree_fd, AT_RECURSIVE, &map) == 0)
 		return 0;
 	/* Read-only grants do without: what others may read stays readable, and nothing can be left behind. */
 	if (!writable)
 		return 0;
-	return error_errno(err, "its filesystem (or one mounted below it) has no id-mapped mounts, so results would belong to a "
-				"stranger; grant a directory on ext4, xfs, btrfs or tmpfs");
+	return error_errno(
+		err, "its filesystem (or one mounted below it) has no id-mapped mounts, so results would belong to a "
+		     "stranger; grant a directory on ext4, xfs, btrfs or tmpfs");
 }
 
 static int by_depth(const void *a, const void *b)
@@ -235,8 +237,8 @@ static void choose_cwd(struct confinement *c)
 			const char *inside = c->grants[i].inside[k];
 			size_t n = strlen(inside);
 
-			if (n && c->grants[i].is_dir && c->grants[i].grant->kind <= GRANT_RW && strncmp(cwd, inside, n) == 0 &&
-			    (cwd[n] == '/' || cwd[n] == '\0'))
+			if (n && c->grants[i].is_dir && c->grants[i].grant->kind <= GRANT_RW &&
+			    strncmp(cwd, inside, n) == 0 && (cwd[n] == '/' || cwd[n] == '\0'))
 				(void)snprintf(c->cwd, sizeof(c->cwd), "%s", cwd);
 		}
 	}

@@ -78,7 +78,8 @@ static void walk_steps(struct confinement *c)
 		/* Without a user namespace it is the host uid that could not be taken. */
 		if (steps[i].mechanism == MECH_USERNS && !uses(c, MECH_USERNS))
 			setup_failed(c, MECH_OWN_UID, &err);
-		setup_failed(c, steps[i].mechanism, &err);
+		/* A grant that cannot be placed is no reason to look for another mechanism: it must be heard of. */
+		setup_failed(c, c->wish_failed ? MECH_COUNT : steps[i].mechanism, &err);
 	}
 }
 

@@ -26,8 +26,9 @@ int message_send_fd(int fd, const struct message *m, int payload_fd, struct erro
 		char bytes[CMSG_SPACE(sizeof(int))];
 	} control;
 	struct iovec iov = { .iov_base = (void *)(uintptr_t)m, .iov_len = sizeof(*m) };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
-			      .msg_controllen = sizeof(control.bytes) };
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control.bytes)
+	};
 	struct cmsghdr *c;
 
 	memset(&control, 0, sizeof(control));
@@ -65,8 +66,9 @@ int message_receive(int fd, struct message *out, pid_t *out_pid, int *out_fd, st
 		char bytes[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(sizeof(int))];
 	} control;
 	struct iovec iov = { .iov_base = out, .iov_len = sizeof(*out) };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
-			      .msg_controllen = sizeof(control.bytes) };
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control.bytes)
+	};
 	ssize_t n;
 
 	*out_pid = 0;

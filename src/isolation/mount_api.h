@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define BULKHEAD_MNT_DETACH 2	       /* MNT_DETACH of umount2(2) */
+#define BULKHEAD_MNT_DETACH 2			/* MNT_DETACH of umount2(2) */
 #define BULKHEAD_PROPAGATION_PRIVATE (1u << 18) /* MS_PRIVATE */
 #ifndef AT_RECURSIVE
 #define AT_RECURSIVE 0x8000

@@ -107,8 +107,8 @@ int view_layout(const struct confinement *c, int root, struct error *err)
 		const char *name;
 		mode_t mode;
 	} dirs[] = {
-		{ "dev", 0755 }, { "dev/shm", 01777 }, { "dev/pts", 0755 }, { "proc", 0555 }, { "tmp", 01777 },
-		{ "home", 0755 }, { "home/user", 0700 }, { "work", 0700 }, { "run", 0755 },
+		{ "dev", 0755 },  { "dev/shm", 01777 },	 { "dev/pts", 0755 }, { "proc", 0555 }, { "tmp", 01777 },
+		{ "home", 0755 }, { "home/user", 0700 }, { "work", 0700 },    { "run", 0755 },
 	};
 
 	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++) {
@@ -186,8 +186,8 @@ static int write_users(const struct confinement *c, int root, struct error *err)
 
 int view_etc(const struct confinement *c, int root, struct error *err)
 {
-	static const char *const files[] = { "ld.so.cache", "ld.so.conf", "timezone", "mime.types", "services",
-					     "protocols", "login.defs", "locale.conf", "magic" };
+	static const char *const files[] = { "ld.so.cache", "ld.so.conf", "timezone",	 "mime.types", "services",
+					     "protocols",   "login.defs", "locale.conf", "magic" };
 	static const char *const directories[] = { "alternatives", "fonts", "ImageMagick-6", "ImageMagick-7" };
 	autofd etc = -1;
 	int r = 0;
@@ -205,8 +205,10 @@ int view_etc(const struct confinement *c, int root, struct error *err)
 	if (r == 0)
 		r = write_text(root, "etc/hostname", "bulkhead\n", err);
 	if (r == 0)
-		r = write_text(root, "etc/nsswitch.conf",
-			       "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nservices: files\nprotocols: files\n", err);
+		r = write_text(
+			root, "etc/nsswitch.conf",
+			"passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nservices: files\nprotocols: files\n",
+			err);
 	for (size_t i = 0; r == 0 && i < sizeof(files) / sizeof(files[0]); i++)
 		r = copy_file(root, etc, files[i], err);
 	for (size_t i = 0; r == 0 && i < sizeof(directories) / sizeof(directories[0]); i++)
@@ -245,13 +247,17 @@ static int mount_devpts(int root, struct error *err)
 	return 0;
 }
 
-static int view_gpus(const struct confinement *c, int root, struct error *err)
+int view_gpus(const struct confinement *c, int root, struct error *err)
 {
 	static const char *const common[] = { "nvidiactl", "nvidia-uvm" };
 	char host[64];
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < c->boundary->gpu_count; i++) {
+		/* Which node a UUID names only the vendor's library can tell, and that is not loaded here. */
+		if (c->boundary->gpus[i][0] < '0' || c->boundary->gpus[i][0] > '9')
+			return error_set(err, EOPNOTSUPP, "--gpu %.60s: this build takes a GPU by its index alone",
+					 c->boundary->gpus[i]);
 		(void)snprintf(host, sizeof(host), "/dev/nvidia%.16s", c->boundary->gpus[i]);
 		r = bind_node(root, host, host + 1, err);
 	}
@@ -262,7 +268,7 @@ static int view_gpus(const struct confinement *c, int root, struct error *err)
 	return r;
 }
 
-int view_dev(const struct confinement *c, int root, struct error *err)
+int view_dev(int root, struct error *err)
 {
 	static const char *const nodes[] = { "null", "zero", "full", "random", "urandom", "tty" };
 	static const struct {
@@ -286,7 +292,7 @@ int view_dev(const struct confinement *c, int root, struct error *err)
 	}
 	if (r == 0)
 		r = mount_devpts(root, err);
-	return r < 0 ? r : view_gpus(c, root, err);
+	return r;
 }
 
 /* One component of a mount point: an existing directory, or one made in the scratch space.  On a mount of the host
@@ -352,7 +358,8 @@ static int open_mount_point(int root, const char *inside, bool want_dir, struct 
 static int grant_tree(const struct resolved_grant *g, bool again, struct error *err)
 {
 	bool writable = g->grant->kind == GRANT_RW || g->grant->kind == GRANT_OUT;
-	struct mount_attr attr = { .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (writable ? 0 : MOUNT_ATTR_RDONLY),
+	struct mount_attr attr = { .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
+					       (writable ? 0 : MOUNT_ATTR_RDONLY),
 				   .propagation = BULKHEAD_PROPAGATION_PRIVATE };
 	struct stat st;
 	int tree;
@@ -389,7 +396,8 @@ static int place_grant(const struct resolved_grant *g, int root, size_t which, s
 	if (point < 0)
 		return error_wrap(err, "--%s %s", grant_kind_name(g->grant->kind), g->grant->path);
 	if (api_move_mount(tree, point, "") < 0)
-		return error_errno(err, "--%s %s: move_mount to %s", grant_kind_name(g->grant->kind), g->grant->path, inside);
+		return error_errno(err, "--%s %s: move_mount to %s", grant_kind_name(g->grant->kind), g->grant->path,
+				   inside);
 	return 0;
 }
 

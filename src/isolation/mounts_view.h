@@ -8,7 +8,8 @@
 
 int view_layout(const struct confinement *c, int root, struct error *err); /* directories, /usr, /bin and /lib* */
 int view_etc(const struct confinement *c, int root, struct error *err);
-int view_dev(const struct confinement *c, int root, struct error *err);
+int view_dev(int root, struct error *err);
+int view_gpus(const struct confinement *c, int root, struct error *err);
 int view_grants(const struct confinement *c, int root, struct error *err);
 
 /* The host's path over the existing root/inside; attributes are MOUNT_ATTR_*, set recursively. */

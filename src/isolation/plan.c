@@ -50,7 +50,8 @@ static const struct alternative alternatives[] = {
 	{ G_TREE, M(CGROUP_KILL), "cgroup.kill", NULL },
 	{ G_TREE, M(PIDNS), "pid namespace", NULL },
 	{ G_TREE, M(LANDLOCK_SCOPE) | M(SUBREAPER), "scoped kill(-1) from the workload's supervisor", NULL },
-	{ G_TREE, M(SUBREAPER), "subreaper sweep", "processes that fork faster than the sweep reads /proc can outlive it" },
+	{ G_TREE, M(SUBREAPER), "subreaper sweep",
+	  "processes that fork faster than the sweep reads /proc can outlive it" },
 
 	{ G_NETWORK, M(NETNS), "network namespace", NULL },
 	{ G_NETWORK, M(SECCOMP), "seccomp on socket families", NULL },
@@ -61,12 +62,14 @@ static const struct alternative alternatives[] = {
 
 	{ G_RESOURCES, M(CGROUP) | M(MOUNTNS), "cgroup limits; scratch space of fixed size", NULL },
 	{ G_RESOURCES, M(RLIMITS), "rlimits and sampling",
-	  "memory and processes are read several times a second and can overshoot in between; disk is bounded per file only" },
+	  "memory and processes are read several times a second and can overshoot in between; --cpus is not held; "
+	  "directories on disk are bounded per file only" },
 
 	{ G_ENVIRONMENT, M(ENVIRONMENT), "explicit environment", NULL },
 	{ G_DESCRIPTORS, M(DESCRIPTORS), "close_range and explicit dup", NULL },
 
-	{ G_TERMINAL, M(SESSION) | M(SECCOMP), "own session; pipes or a terminal of its own; seccomp on TIOCSTI", NULL },
+	{ G_TERMINAL, M(SESSION) | M(SECCOMP), "own session; pipes or a terminal of its own; seccomp on TIOCSTI",
+	  NULL },
 
 	{ G_DEVICES, M(MOUNTNS), "private /dev", NULL },
 	{ G_DEVICES, M(LANDLOCK), "Landlock: only the listed nodes may be opened, none made", NULL },

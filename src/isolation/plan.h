@@ -9,9 +9,9 @@
 
 struct alternative {
 	enum guarantee guarantee;
-	mechanism_set needs;	/* all of these */
-	const char *words;	/* for people */
-	const char *gap;	/* NULL: holds; else what it leaves open (partial) */
+	mechanism_set needs; /* all of these */
+	const char *words;   /* for people */
+	const char *gap;     /* NULL: holds; else what it leaves open (partial) */
 };
 
 /* The rows of one guarantee, strongest first. */

@@ -105,7 +105,8 @@ void tree_signal_inside(const struct confinement *c, pid_t workload, int sig)
 		(void)kill(-1, sig); /* does not reach the caller itself (kill(2)) */
 		return;
 	}
-	if (workload > 0) /* kill(-0) would reach our own group, and so end init before it has told how the workload ended */
+	if (workload >
+	    0) /* kill(-0) would reach our own group, and so end init before it has told how the workload ended */
 		(void)kill(-workload, sig);
 	(void)tree_descendants(getpid(), DESCENDANTS_MAX, kill_one, &sig);
 }

@@ -149,6 +149,7 @@ _Noreturn void workload_main(struct confinement *c, const sigset_t *mask)
 	}
 	step(c, MECH_LANDLOCK, landlock_enter(c, &err), &err);
 	step(c, MECH_DESCRIPTORS, descriptors_apply(c->gate_fd, c->init_fd, &err), &err);
+	step(c, MECH_RLIMITS, rlimits_apply_files(c, &err), &err);
 
 	landlock_show(c, &ready.shown);
 	ready.shown.proc_masked = c->proc_masked;

@@ -55,17 +55,17 @@
 #define SYS_fchmodat2 452 /* Linux 6.6; one number on every architecture but alpha */
 #endif
 
-#define LEVELS	     16	  /* open directories: deeper than ordinary trees go, far below RLIMIT_NOFILE's usual 1024 */
-#define SCAN_BUFFER  8192 /* some 250 short names per getdents64(2): the call's cost no longer shows */
-#define PREFIX_MAX   32
-#define ENTRY_TRIES  64 /* answers to one name before it is left to the next pass; each mount on it is one */
-#define MAKE_TRIES   8	/* fresh names before workspace_make() gives up: even one collision means no randomness */
-#define SWEEP_AGE_S  10 /* a younger one may be between its mkdir and its flock */
-#define QUOTED_MAX   160
-#define DIR_FLAGS    (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+#define LEVELS 16	 /* open directories: deeper than ordinary trees go, far below RLIMIT_NOFILE's usual 1024 */
+#define SCAN_BUFFER 8192 /* some 250 short names per getdents64(2): the call's cost no longer shows */
+#define PREFIX_MAX 32
+#define ENTRY_TRIES 64 /* answers to one name before it is left to the next pass; each mount on it is one */
+#define MAKE_TRIES 8   /* fresh names before workspace_make() gives up: even one collision means no randomness */
+#define SWEEP_AGE_S 10 /* a younger one may be between its mkdir and its flock */
+#define QUOTED_MAX 160
+#define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
 /* One component, beneath, no links; and whether what is mounted on it may be entered. */
-#define RESOLVE_ONE	 (RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)
+#define RESOLVE_ONE (RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)
 #define RESOLVE_ONE_HERE (RESOLVE_ONE | RESOLVE_NO_XDEV)
 
 struct level {
@@ -81,9 +81,9 @@ struct level {
 };
 
 struct walk {
-	char prefix[PREFIX_MAX];      /* of hoisted names: fresh in each pass */
+	char prefix[PREFIX_MAX];       /* of hoisted names: fresh in each pass */
 	char hoisted[PREFIX_MAX + 24]; /* the hoisted name that is being visited */
-	uint64_t changes;	      /* names removed, mounts detached, directories hoisted */
+	uint64_t changes;	       /* names removed, mounts detached, directories hoisted */
 	struct removal done;
 	struct error first; /* failure of this pass */
 	unsigned int depth; /* levels open; level[0] is the tree's top */
@@ -571,8 +571,8 @@ static int base_verify(int fd, const char *path, struct error *err)
 	if (fstat(fd, &st) < 0)
 		return error_errno(err, "stat %s", path);
 	if (st.st_uid != geteuid())
-		return error_set(err, EPERM, "%s belongs to uid %lu, not to us (%lu)", path,
-				 (unsigned long)st.st_uid, (unsigned long)geteuid());
+		return error_set(err, EPERM, "%s belongs to uid %lu, not to us (%lu)", path, (unsigned long)st.st_uid,
+				 (unsigned long)geteuid());
 	if (st.st_mode & 077)
 		return error_set(err, EPERM, "%s has mode %04o: open to others (wanted: 0700)", path,
 				 (unsigned int)st.st_mode & 07777);

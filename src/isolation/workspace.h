@@ -17,13 +17,16 @@
 #define WORKSPACE_NAME_LEN 32 /* 128 random bits in hexadecimal */
 
 struct workspace {
-	int base_fd;			    /* BASE, O_PATH|O_DIRECTORY is not enough: opened for reading */
-	int fd;				    /* the directory itself, flock'ed shared */
-	char name[WORKSPACE_NAME_LEN + 1];  /* below BASE */
-	char path[512];			    /* BASE/name, for the environment of the workload and for messages */
+	int base_fd;			   /* BASE, O_PATH|O_DIRECTORY is not enough: opened for reading */
+	int fd;				   /* the directory itself, flock'ed shared */
+	char name[WORKSPACE_NAME_LEN + 1]; /* below BASE */
+	char path[512];			   /* BASE/name, for the environment of the workload and for messages */
 };
 
-#define WORKSPACE_INIT { .base_fd = -1, .fd = -1 }
+#define WORKSPACE_INIT                  \
+	{                               \
+		.base_fd = -1, .fd = -1 \
+	}
 
 /* Open (and where missing make, 0700) the directory of our workspaces: `base` if not NULL, else
  * /var/tmp/bulkhead-<euid>.  Refuses (-EPERM, named) one that is a link, not a directory, not ours, or open to others.
@@ -37,9 +40,9 @@ int workspace_make(struct workspace *out, const char *base, uid_t owner, gid_t g
 
 /* What a removal did. */
 struct removal {
-	uint64_t entries;	/* names removed, the directory's own included */
-	uint64_t mounts;	/* foreign mounts that were detached (needs CAP_SYS_ADMIN and /proc) */
-	uint64_t failed;	/* names that could not be removed; not those kept only by what is left beneath them */
+	uint64_t entries; /* names removed, the directory's own included */
+	uint64_t mounts;  /* foreign mounts that were detached (needs CAP_SYS_ADMIN and /proc) */
+	uint64_t failed;  /* names that could not be removed; not those kept only by what is left beneath them */
 };
 
 /* Remove everything beneath the directory `name` of `parent_fd`, and the directory.  Never leaves the directory, never

@@ -39,16 +39,19 @@ static int check_stdio(const struct confinement *c, struct error *err)
 					 S_ISDIR(st.st_mode) ? "directory" : "block device");
 		/* 1:3 null, 5 zero, 7 full, 8 random, 9 urandom (the kernel's devices.txt) */
 		if (S_ISCHR(st.st_mode) && !isatty(i) &&
-		    !(major(st.st_rdev) == 1 && (minor(st.st_rdev) == 3 || minor(st.st_rdev) == 5 || minor(st.st_rdev) >= 7)))
-			return error_set(err, EINVAL, "standard descriptor %d is character device %u:%u", i, major(st.st_rdev),
-					 minor(st.st_rdev));
+		    !(major(st.st_rdev) == 1 &&
+		      (minor(st.st_rdev) == 3 || minor(st.st_rdev) == 5 || minor(st.st_rdev) >= 7)))
+			return error_set(err, EINVAL, "standard descriptor %d is character device %u:%u", i,
+					 major(st.st_rdev), minor(st.st_rdev));
 		if (!S_ISSOCK(st.st_mode) || uses(c, MECH_MOUNTNS) || c->boundary->tier == TIER_PROCESS)
 			continue;
-		if (getsockopt(i, SOL_SOCKET, SO_DOMAIN, &domain, &len) < 0 || getsockopt(i, SOL_SOCKET, SO_TYPE, &type, &len) < 0)
+		if (getsockopt(i, SOL_SOCKET, SO_DOMAIN, &domain, &len) < 0 ||
+		    getsockopt(i, SOL_SOCKET, SO_TYPE, &type, &len) < 0)
 			return error_errno(err, "standard descriptor %d", i);
 		if (domain == AF_UNIX && type == SOCK_DGRAM)
-			return error_set(err, EINVAL, "standard descriptor %d is a datagram socket: a way to every socket of this host",
-					 i);
+			return error_set(
+				err, EINVAL,
+				"standard descriptor %d is a datagram socket: a way to every socket of this host", i);
 	}
 	return 0;
 }
@@ -147,8 +150,8 @@ static void begin_findings(struct confinement *c, const struct driver *d, mechan
  * boundary depend on the host's load. */
 static bool transient(int code)
 {
-	return code == ENOMEM || code == EAGAIN || code == EMFILE || code == ENFILE || code == ETIMEDOUT || code == EPIPE ||
-	       code == EPROTO || code == EIO || code == EINTR;
+	return code == ENOMEM || code == EAGAIN || code == EMFILE || code == ENFILE || code == ETIMEDOUT ||
+	       code == EPIPE || code == EPROTO || code == EIO || code == EINTR;
 }
 
 static int try_once(struct attempt *a, const struct launch_options *o, enum mechanism *step, struct error *err)
@@ -180,8 +183,21 @@ static int refuse(struct evidence *e, struct outcome *out)
 	return evidence_refusal(e, &out->error);
 }
 
-static void attempt_init(struct attempt *a, const struct boundary *b, const struct launch_options *o, struct evidence *e,
-			 const sigset_t *caller_mask)
+/* What only a private root can give must not silently be left out by a plan without one. */
+static int check_wishes(const struct confinement *c, struct error *err)
+{
+	const struct finding *f = &c->evidence->mechanisms[MECH_MOUNTNS];
+
+	if (uses(c, MECH_MOUNTNS) ||
+	    (!c->boundary->rootfs && !(c->boundary->gpu_count && c->boundary->tier == TIER_SANDBOX)))
+		return 0;
+	return error_set(err, EOPNOTSUPP, "--%s needs a private root (mount namespace), which is %s: %s",
+			 c->boundary->rootfs ? "rootfs" : "gpu", finding_state_name(f->state),
+			 f->how[0] ? f->how : "in this tier");
+}
+
+static void attempt_init(struct attempt *a, const struct boundary *b, const struct launch_options *o,
+			 struct evidence *e, const sigset_t *caller_mask)
 {
 	confinement_init(&a->c, b, e, o->workdir);
 	a->c.caller_mask = *caller_mask;
@@ -209,8 +225,9 @@ int attempt_start(struct attempt *a, const struct boundary *b, const struct laun
 		  const sigset_t *caller_mask, struct outcome *out)
 {
 	mechanism_set missing = 0;
-	int r = driver_for(b->tier) ? fill_closed_stdio(&out->error) :
-				      error_set(&out->error, EOPNOTSUPP, "no driver for tier %s in this build", tier_name(b->tier));
+	int r = driver_for(b->tier)
+			? fill_closed_stdio(&out->error)
+			: error_set(&out->error, EOPNOTSUPP, "no driver for tier %s in this build", tier_name(b->tier));
 
 	out->kind = OUTCOME_FAILED;
 	memset(e, 0, sizeof(*e));
@@ -221,6 +238,9 @@ int attempt_start(struct attempt *a, const struct boundary *b, const struct laun
 		begin_findings(&a->c, a->driver, missing);
 		if (evidence_judge(e, b) > 0)
 			return refuse(e, out);
+		r = check_wishes(&a->c, &out->error);
+		if (r < 0)
+			return r;
 		r = try_once(a, o, &step, &out->error);
 		if (r == 0)
 			r = look(a, out);
@@ -229,7 +249,8 @@ int attempt_start(struct attempt *a, const struct boundary *b, const struct laun
 			return 0;
 		}
 		(void)attempt_end(a, NULL);
-		if (out->kind == OUTCOME_REFUSED || step >= MECH_COUNT || transient(out->error.code) || (missing & MECH_BIT(step)))
+		if (out->kind == OUTCOME_REFUSED || step >= MECH_COUNT || transient(out->error.code) ||
+		    (missing & MECH_BIT(step)))
 			return r;
 		missing |= MECH_BIT(step);
 		finding_set(&e->mechanisms[step], FINDING_UNSUPPORTED, out->error.code, "%.190s", out->error.text);

@@ -45,7 +45,7 @@ static unsigned int width_of(FILE *to)
 {
 	struct winsize size;
 
-	return ioctl(fileno(to), TIOCGWINSZ, &size) == 0 && size.ws_col > 40 ? size.ws_col : 120;
+	return ioctl(fileno(to), TIOCGWINSZ, &size) == 0 && size.ws_col > 40 ? size.ws_col : 0;
 }
 
 /* A file gets JSON; stdout gets the table, and JSON with --json. */
@@ -77,7 +77,7 @@ static void ask_policy(const struct run_options *o, struct outcome *out)
 static int run(const struct run_options *o)
 {
 	static struct evidence evidence;
-	struct outcome out = { .kind = OUTCOME_EXITED, .exit_code = -1 };
+	struct outcome out;
 	struct launch_options options = { .workdir = o->workdir, .count_output = o->report || o->json };
 	struct error err;
 	char line[1024];
@@ -85,6 +85,7 @@ static int run(const struct run_options *o)
 
 	if (open_report(o, &report, &err) < 0)
 		return complain(err.text, 125);
+	outcome_init(&out);
 	ask_policy(o, &out);
 	if (out.kind == OUTCOME_REFUSED)
 		(void)evidence_judge(&evidence, &o->boundary);

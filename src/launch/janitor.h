@@ -13,7 +13,10 @@ struct janitor {
 	int pipe_fd; /* the launcher's end: closed without a word means it died */
 };
 
-#define JANITOR_INIT { .pid = 0, .pipe_fd = -1 }
+#define JANITOR_INIT                    \
+	{                               \
+		.pid = 0, .pipe_fd = -1 \
+	}
 
 /* After confinement_prepare(), before confinement_start(). */
 int janitor_start(struct janitor *j, struct confinement *c, struct error *err);

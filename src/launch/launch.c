@@ -47,9 +47,9 @@ struct run {
 	struct terminal terminal;
 	struct relay relays[RELAYS];
 	bool relay_used[RELAYS];
-	uint64_t budget;   /* of output */
+	uint64_t budget; /* of output */
 	bool exceeded;
-	bool told;	   /* init has said how the workload ended */
+	bool told; /* init has said how the workload ended */
 	int status;
 	uint64_t deadline; /* ms: of the state */
 	uint64_t wall_end; /* ms: --timeout */
@@ -122,7 +122,7 @@ static void on_signal(struct run *r)
 
 static int watch_signals(struct run *r, sigset_t *out_old)
 {
-	static const int forwarded[] = { SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2,
+	static const int forwarded[] = { SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1,  SIGUSR2,
 					 SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU, SIGWINCH, SIGPIPE };
 	sigset_t set;
 
@@ -208,7 +208,8 @@ static void check_time(struct run *r)
 	else if (r->state == TERMINATING && now >= r->deadline)
 		kill_everything(r);
 	else if (r->state == KILLED && now >= r->deadline) {
-		(void)error_set(&r->out->error, ETIMEDOUT, "the workload did not die within %d s of SIGKILL", DEATH_MS / 1000);
+		(void)error_set(&r->out->error, ETIMEDOUT, "the workload did not die within %d s of SIGKILL",
+				DEATH_MS / 1000);
 		r->cause = OUTCOME_FAILED;
 		r->state = OVER;
 	} else if (r->state == DRAINING && now >= r->deadline) {
@@ -245,7 +246,8 @@ static void set_up_relays(struct run *r)
 	if (terminal < 0)
 		return;
 	terminal_start(&r->terminal, terminal);
-	relay_init(&r->relays[RELAY_TERMINAL_OUT], fcntl(terminal, F_DUPFD_CLOEXEC, 3), isatty(1) ? 1 : r->terminal.outer);
+	relay_init(&r->relays[RELAY_TERMINAL_OUT], fcntl(terminal, F_DUPFD_CLOEXEC, 3),
+		   isatty(1) ? 1 : r->terminal.outer);
 	r->relay_used[RELAY_TERMINAL_OUT] = true;
 	if (isatty(0)) {
 		int in = fcntl(0, F_DUPFD_CLOEXEC, 3);
@@ -368,7 +370,8 @@ static void judge_end(struct run *r)
 	if (!r->told) {
 		o->kind = OUTCOME_FAILED;
 		if (!o->error.code)
-			(void)error_set(&o->error, EIO, "init ended without saying how the workload did: something outside killed it");
+			(void)error_set(&o->error, EIO,
+					"init ended without saying how the workload did: something outside killed it");
 		return;
 	}
 	o->kind = o->signal ? OUTCOME_SIGNALED : OUTCOME_EXITED;
@@ -417,16 +420,6 @@ static void run_to_the_end(struct run *r)
 	judge_end(r);
 }
 
-static void outcome_init(struct outcome *o)
-{
-	memset(o, 0, sizeof(*o));
-	o->kind = OUTCOME_FAILED;
-	o->exit_code = -1;
-	o->memory_peak_bytes = o->memory_anon_peak_bytes = o->max_rss_bytes = UNKNOWN;
-	o->oom_kills = o->pids_refused = o->disk_used_bytes = UNKNOWN;
-	o->stdout_bytes = o->stderr_bytes = UNKNOWN;
-}
-
 static void fill_phases(const struct attempt *a, uint64_t ran_ns, struct outcome *o)
 {
 	uint64_t end = clock_ns();
@@ -443,8 +436,16 @@ void launch_run(const struct boundary *b, const struct launch_options *options, 
 		struct outcome *out)
 {
 	static struct attempt a; /* a few tens of KiB: not for the stack */
-	struct run r = { .a = &a, .b = b, .out = out, .signal_fd = -1, .parent_fd = -1, .cause = OUTCOME_COUNT,
-			 .terminal = TERMINAL_INIT, .wall_end = NEVER, .deadline = NEVER, .next_sample = NEVER,
+	struct run r = { .a = &a,
+			 .b = b,
+			 .out = out,
+			 .signal_fd = -1,
+			 .parent_fd = -1,
+			 .cause = OUTCOME_COUNT,
+			 .terminal = TERMINAL_INIT,
+			 .wall_end = NEVER,
+			 .deadline = NEVER,
+			 .next_sample = NEVER,
 			 .budget = b->limits.output_bytes };
 	uint64_t ran_ns;
 	sigset_t old;
@@ -475,6 +476,7 @@ void launch_run(const struct boundary *b, const struct launch_options *options, 
 		}
 		fill_phases(&a, ran_ns, out);
 	}
+	evidence_mark_untried(evidence);
 	fd_close(&r.signal_fd);
 	fd_close(&r.parent_fd);
 	(void)sigprocmask(SIG_SETMASK, &old, NULL);

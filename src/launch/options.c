@@ -134,7 +134,7 @@ const struct run_option run_option_table[] = {
 	  .help = "process, sandbox or vm (default sandbox)" },
 	{ .name = "tenant", .argument = "NAME", .group = GROUP_BOUNDARY, .set = set_tenant,
 	  .help = "on whose behalf this runs; without it, your own work" },
-	{ .name = "rootfs", .argument = "DIR|IMAGE", .group = GROUP_BOUNDARY, .set = set_rootfs,
+	{ .name = "rootfs", .argument = "DIR", .group = GROUP_BOUNDARY, .set = set_rootfs,
 	  .completion = COMPLETE_FILE,
 	  .help = "the root file system, instead of the host's /usr" },
 	{ .name = "net", .argument = "none|host", .group = GROUP_BOUNDARY, .set = set_net,

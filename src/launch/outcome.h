@@ -49,12 +49,16 @@ struct outcome {
 	uint64_t max_rss_bytes;		 /* the largest single process */
 	uint64_t oom_kills, pids_refused;
 	uint64_t disk_used_bytes; /* of the scratch space, at the end or when last looked at, whichever is more */
-	uint64_t stdout_bytes, stderr_bytes; /* that the command wrote; UNKNOWN where they went straight to the caller */
+	uint64_t stdout_bytes,
+		stderr_bytes; /* that the command wrote; UNKNOWN where they went straight to the caller */
 	bool output_truncated;
 
 	/* Phases, one after another; together they are the wall time. */
 	uint64_t prepare_us, confine_us, observe_us, run_us, teardown_us;
 };
+
+/* A failure about which nothing is known yet. */
+void outcome_init(struct outcome *o);
 
 /* The exit status of `bulkhead run` for it (design section 3). */
 int outcome_status(const struct outcome *o);

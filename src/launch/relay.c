@@ -16,8 +16,10 @@ void relay_init(struct relay *r, int take_from, int to)
 	r->from = take_from;
 	r->to = to;
 	r->splice = true;
-	(void)fcntl(take_from, F_SETFL, O_NONBLOCK); /* this end is ours alone; if it fails, poll still guards each read */
-	(void)fcntl(take_from, F_SETPIPE_SZ, SPLICE_MAX); /* fewer turns; a limit on pipe memory may refuse, which is fine */
+	(void)fcntl(take_from, F_SETFL,
+		    O_NONBLOCK); /* this end is ours alone; if it fails, poll still guards each read */
+	(void)fcntl(take_from, F_SETPIPE_SZ,
+		    SPLICE_MAX); /* fewer turns; a limit on pipe memory may refuse, which is fine */
 }
 
 void relay_done(struct relay *r)

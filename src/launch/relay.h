@@ -10,14 +10,14 @@
 #include <stdint.h>
 
 struct relay {
-	int from;	    /* owned; -1 once its end was seen */
-	int to;		    /* lent */
-	bool splice;	    /* splice(2) works between the two; found out by trying */
-	bool to_gone;	    /* the reader has gone: the rest is read and thrown away */
+	int from;     /* owned; -1 once its end was seen */
+	int to;	      /* lent */
+	bool splice;  /* splice(2) works between the two; found out by trying */
+	bool to_gone; /* the reader has gone: the rest is read and thrown away */
 	bool from_ready, to_ready;
-	uint64_t seen;	    /* bytes that came */
-	uint64_t passed;    /* bytes that went on */
-	char held[4096];    /* read and not yet written */
+	uint64_t seen;	 /* bytes that came */
+	uint64_t passed; /* bytes that went on */
+	char held[4096]; /* read and not yet written */
 	unsigned int held_at, held_len;
 };
 

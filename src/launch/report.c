@@ -22,9 +22,10 @@ static json_t *text(const char *s)
 static json_t *limits_json(const struct limits *l)
 {
 	return json_pack("{s:o s:o s:o s:o s:o s:o s:o s:o s:o}", "memory_bytes", number(l->memory_bytes), "cpu_milli",
-			 number(l->cpu_milli), "pids", number(l->pids), "disk_bytes", number(l->disk_bytes), "output_bytes",
-			 number(l->output_bytes), "timeout_ms", number(l->timeout_ms), "grace_ms", number(l->grace_ms),
-			 "cpu_time_ms", number(l->cpu_time_ms), "open_files", number(l->open_files));
+			 number(l->cpu_milli), "pids", number(l->pids), "disk_bytes", number(l->disk_bytes),
+			 "output_bytes", number(l->output_bytes), "timeout_ms", number(l->timeout_ms), "grace_ms",
+			 number(l->grace_ms), "cpu_time_ms", number(l->cpu_time_ms), "open_files",
+			 number(l->open_files));
 }
 
 static json_t *hits_json(const struct outcome *o)
@@ -44,15 +45,16 @@ static json_t *guarantees_json(const struct boundary *b, const struct evidence *
 
 	for (int g = 0; g < GUARANTEE_COUNT; g++) {
 		const struct verdict *v = &e->guarantees[g];
-		json_t *row = json_pack("{s:s s:b s:s s:o s:o s:o}", "id", guarantee_id((enum guarantee)g), "required", v->required,
-					"state", verdict_state_name(v->state), "mechanism", text(v->mechanism), "gap", text(v->gap),
-					"how", text(v->how));
+		json_t *row = json_pack("{s:s s:b s:s s:o s:o s:o}", "id", guarantee_id((enum guarantee)g), "required",
+					v->required, "state", verdict_state_name(v->state), "mechanism",
+					text(v->mechanism), "gap", text(v->gap), "how", text(v->how));
 
 		for (size_t i = 0; i < b->waiver_count; i++) {
 			if (b->waivers[i].guarantee == (enum guarantee)g)
 				(void)json_object_set_new(row, "waiver",
-							  json_pack("{s:o s:o s:o}", "by", text(b->waivers[i].by), "date",
-								    text(b->waivers[i].date), "reason", text(b->waivers[i].reason)));
+							  json_pack("{s:o s:o s:o}", "by", text(b->waivers[i].by),
+								    "date", text(b->waivers[i].date), "reason",
+								    text(b->waivers[i].reason)));
 		}
 		(void)json_array_append_new(array, row);
 	}
@@ -65,8 +67,8 @@ static json_t *mechanisms_json(const struct evidence *e)
 
 	for (int m = 0; m < MECH_COUNT; m++)
 		(void)json_object_set_new(object, mechanism_name((enum mechanism)m),
-					  json_pack("{s:s s:o}", "state", finding_state_name(e->mechanisms[m].state), "how",
-						    text(e->mechanisms[m].how)));
+					  json_pack("{s:s s:o}", "state", finding_state_name(e->mechanisms[m].state),
+						    "how", text(e->mechanisms[m].how)));
 	return object;
 }
 
@@ -74,23 +76,24 @@ static json_t *outcome_json(const struct outcome *o)
 {
 	json_t *j = json_pack("{s:s s:o s:o s:i s:o s:o}", "outcome", outcome_name(o->kind), "exit_code",
 			      o->exit_code < 0 ? json_null() : json_integer(o->exit_code), "signal",
-			      o->signal ? json_integer(o->signal) : json_null(), "status", outcome_status(o), "limits_hit",
-			      hits_json(o), "error", o->error.code ? text(o->error.text) : json_null());
+			      o->signal ? json_integer(o->signal) : json_null(), "status", outcome_status(o),
+			      "limits_hit", hits_json(o), "error", o->error.code ? text(o->error.text) : json_null());
 
 	(void)json_object_set_new(j, "usage",
-				  json_pack("{s:o s:o s:o s:o s:o s:o s:o s:o s:o}", "wall_us", number(o->wall_us), "user_us",
-					    number(o->user_us), "system_us", number(o->system_us), "memory_peak_bytes",
-					    number(o->memory_peak_bytes), "memory_anonymous_peak_bytes",
-					    number(o->memory_anon_peak_bytes), "largest_process_bytes", number(o->max_rss_bytes),
-					    "oom_kills", number(o->oom_kills), "forks_refused", number(o->pids_refused),
+				  json_pack("{s:o s:o s:o s:o s:o s:o s:o s:o s:o}", "wall_us", number(o->wall_us),
+					    "user_us", number(o->user_us), "system_us", number(o->system_us),
+					    "memory_peak_bytes", number(o->memory_peak_bytes),
+					    "memory_anonymous_peak_bytes", number(o->memory_anon_peak_bytes),
+					    "largest_process_bytes", number(o->max_rss_bytes), "oom_kills",
+					    number(o->oom_kills), "forks_refused", number(o->pids_refused),
 					    "disk_used_bytes", number(o->disk_used_bytes)));
 	(void)json_object_set_new(j, "output",
 				  json_pack("{s:o s:o s:b}", "stdout_bytes", number(o->stdout_bytes), "stderr_bytes",
 					    number(o->stderr_bytes), "truncated", o->output_truncated));
 	(void)json_object_set_new(j, "phases",
 				  json_pack("{s:o s:o s:o s:o s:o}", "prepare_us", number(o->prepare_us), "confine_us",
-					    number(o->confine_us), "observe_us", number(o->observe_us), "run_us", number(o->run_us),
-					    "teardown_us", number(o->teardown_us)));
+					    number(o->confine_us), "observe_us", number(o->observe_us), "run_us",
+					    number(o->run_us), "teardown_us", number(o->teardown_us)));
 	return j;
 }
 
@@ -103,7 +106,8 @@ static json_t *command_json(const struct boundary *b)
 	return array;
 }
 
-int report_write_json(FILE *to, const struct boundary *b, const struct evidence *e, const struct outcome *o, struct error *err)
+int report_write_json(FILE *to, const struct boundary *b, const struct evidence *e, const struct outcome *o,
+		      struct error *err)
 {
 	json_t *root = outcome_json(o);
 	int r = 0;
@@ -206,18 +210,28 @@ static void summarize_end(const struct boundary *b, const struct outcome *o, cha
 	}
 }
 
+static const char *waived_by(const struct boundary *b, enum guarantee g)
+{
+	for (size_t i = 0; i < b->waiver_count; i++) {
+		if (b->waivers[i].guarantee == g && b->waivers[i].by)
+			return b->waivers[i].by;
+	}
+	return "on the command line";
+}
+
 bool report_summary(const struct boundary *b, const struct evidence *e, const struct outcome *o, char *buf, size_t size)
 {
 	buf[0] = '\0';
 	summarize_end(b, o, buf, size);
-	if (o->kind == OUTCOME_REFUSED)
+	if (o->kind == OUTCOME_REFUSED || o->kind == OUTCOME_FAILED)
 		return true;
 	for (int g = 0; g < GUARANTEE_COUNT; g++) {
 		const struct verdict *v = &e->guarantees[g];
 
 		if (v->required && (v->state == VERDICT_PARTIAL || v->state == VERDICT_WAIVED))
-			add(buf, size, "%s%s %s (%s)", buf[0] ? "; " : "", guarantee_id((enum guarantee)g), verdict_state_name(v->state),
-			    v->state == VERDICT_PARTIAL ? v->gap : "by you");
+			add(buf, size, "%s%s %s (%s)", buf[0] ? "; " : "", guarantee_id((enum guarantee)g),
+			    verdict_state_name(v->state),
+			    v->state == VERDICT_PARTIAL ? v->gap : waived_by(b, (enum guarantee)g));
 	}
 	return buf[0] != '\0';
 }

@@ -16,6 +16,7 @@ void report_write_text(FILE *to, const struct boundary *b, const struct evidence
 
 /* One line for stderr when there is something a caller must know: refused, failed, a limit, partial, waived.  Returns
  * false when there is nothing to say. */
-bool report_summary(const struct boundary *b, const struct evidence *e, const struct outcome *o, char *buf, size_t size);
+bool report_summary(const struct boundary *b, const struct evidence *e, const struct outcome *o, char *buf,
+		    size_t size);
 
 #endif

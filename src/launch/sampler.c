@@ -41,12 +41,14 @@ static void add_process(pid_t pid, void *arg)
 	if (end) {
 		uint64_t cuser, csystem;
 
-		if (sscanf(end + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64,
+		if (sscanf(end + 1,
+			   " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64,
 			   &user, &system, &cuser, &csystem) == 4)
 			s->ticks += user + system + cuser + csystem;
 	}
 	(void)snprintf(path, sizeof(path), "/proc/%d/statm", pid);
-	if (fd_read_file_at(AT_FDCWD, path, text, sizeof(text), NULL) > 0 && sscanf(text, "%*u %" SCNu64, &resident) == 1)
+	if (fd_read_file_at(AT_FDCWD, path, text, sizeof(text), NULL) > 0 &&
+	    sscanf(text, "%*u %" SCNu64, &resident) == 1)
 		s->pages += resident;
 	s->count++;
 }

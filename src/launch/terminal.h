@@ -15,7 +15,10 @@ struct terminal {
 	struct termios saved;
 };
 
-#define TERMINAL_INIT { .outer = -1, .master = -1 }
+#define TERMINAL_INIT                     \
+	{                                 \
+		.outer = -1, .master = -1 \
+	}
 
 /* Which of the caller's 0, 1, 2 are terminals; plan gets STDIO_TERMINAL for those and the size. */
 void terminal_plan(struct stdio_plan *plan);

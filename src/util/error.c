@@ -31,7 +31,8 @@ int error_errno(struct error *err, const char *fmt, ...)
 		used = vsnprintf(err->text, sizeof(err->text), fmt, ap);
 		va_end(ap);
 		if (used > 0 && (size_t)used < sizeof(err->text))
-			(void)snprintf(err->text + used, sizeof(err->text) - (size_t)used, ": %s", strerrordesc_np(code));
+			(void)snprintf(err->text + used, sizeof(err->text) - (size_t)used, ": %s",
+				       strerrordesc_np(code));
 	}
 	return -code;
 }

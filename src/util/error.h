@@ -7,8 +7,8 @@
 #define ERROR_TEXT_MAX 480
 
 struct error {
-	int code;			/* positive errno; 0 while unset */
-	char text[ERROR_TEXT_MAX];	/* one line, no newline */
+	int code;		   /* positive errno; 0 while unset */
+	char text[ERROR_TEXT_MAX]; /* one line, no newline */
 };
 
 /* Fill *err (may be NULL) with the formatted text.  Returns -code; code must be a positive errno. */

@@ -76,7 +76,8 @@ int fd_write_file_at(int dirfd, const char *path, const char *text, struct error
 	if (n < 0)
 		return error_errno(err, "write \"%.*s\" to %s", shown < 40 ? shown : 40, text, path);
 	if ((size_t)n != len)
-		return error_set(err, EIO, "write \"%.*s\" to %s: %zd of %zu bytes", shown < 40 ? shown : 40, text, path, n, len);
+		return error_set(err, EIO, "write \"%.*s\" to %s: %zd of %zu bytes", shown < 40 ? shown : 40, text,
+				 path, n, len);
 	return 0;
 }
 

@@ -27,13 +27,13 @@
 
 #include "isolation/workspace.h"
 
-#define FLAT	  500000 /* names in one directory */
-#define DIRS	  1000   /* and as many in this many directories */
-#define PER_DIR	  499    /* 500000 with the directories themselves */
-#define DEPTH	  10000
-#define MAKERS	  4
+#define FLAT 500000 /* names in one directory */
+#define DIRS 1000   /* and as many in this many directories */
+#define PER_DIR 499 /* 500000 with the directories themselves */
+#define DEPTH 10000
+#define MAKERS 4
 #define GROWTH_KB 2048 /* the walk takes 140 KiB; the rest is the first touch of a forked child's own pages */
-#define MORE_FDS  17
+#define MORE_FDS 17
 
 static char scratch[128];
 static int scratch_fd = -1;

@@ -78,9 +78,9 @@ static long install(const struct fault *f)
 		insns[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned int)f->calls[i], 0,
 							  f->arg < 0 ? 1 : 3);
 		if (f->arg >= 0) {
-			insns[n++] = (struct sock_filter)BPF_STMT(
-				BPF_LD | BPF_W | BPF_ABS,
-				(unsigned int)(offsetof(struct seccomp_data, args) + sizeof(__u64) * (unsigned int)f->arg));
+			insns[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+								  (unsigned int)(offsetof(struct seccomp_data, args) +
+										 sizeof(__u64) * (unsigned int)f->arg));
 			insns[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, f->value, 0, 1);
 		}
 		insns[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, answer);

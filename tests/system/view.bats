@@ -1,6 +1,8 @@
 #!/usr/bin/env bats
 # What a workload sees of the host's files, what it may write, and to whom its results belong.
 
+bats_require_minimum_version 1.5.0
+
 setup() {
 	chmod 755 "$BATS_RUN_TMPDIR" "$BATS_RUN_TMPDIR/test" "$BATS_TEST_TMPDIR"
 	cd "$BATS_TEST_TMPDIR" || return 1
@@ -14,7 +16,9 @@ teardown() {
 }
 
 sandbox() {
-	run "$BULKHEAD" run --quiet "$@"
+	local flags=()
+	if [ "$1" = -127 ]; then flags=("$1") && shift; fi
+	run "${flags[@]}" "$BULKHEAD" run --quiet "$@"
 	echo "$output"
 }
 
@@ -86,20 +90,20 @@ make_matrix() {
 	[ "$output" = script ]
 	sandbox --ro "$top" -- "$top/by-env"
 	[ "$output" = env ]
-	sandbox --ro "$top" -- "$top/missing"
+	sandbox -127 --ro "$top" -- "$top/missing"
 	ok 127
 	[[ $output == *"/nope/interpreter"* ]]
-	sandbox --ro "$top" -- "$top/crlf"
+	sandbox -127 --ro "$top" -- "$top/crlf"
 	ok 127
 	[[ $output == *"interpreter /bin/sh? is not there"* ]]
-	sandbox -- no-such-command-at-all
+	sandbox -127 -- no-such-command-at-all
 	ok 127
 }
 
 @test "programs: an ELF file whose loader is not there" {
 	echo 'int main(void) { return 0; }' >a.c
 	cc -o a a.c -Wl,--dynamic-linker=/nope/ld.so
-	sandbox --ro "$top/a" -- "$top/a"
+	sandbox -127 --ro "$top/a" -- "$top/a"
 	ok 127
 	[[ $output == *"/nope/ld.so"* ]]
 }
@@ -271,7 +275,7 @@ belongs_to_us() {
 	kill "${pids[@]}"
 	wait || true
 	[ "$(wc -l <<<"$uids")" -eq 2 ]
-	! grep -qx 0 <<<"$uids"
+	run ! grep -qx 0 <<<"$uids"
 	[[ $output != *secret* ]]
 	[ "${lines[-1]}" -le 4 ]
 }

@@ -180,15 +180,19 @@ static void test_table(void **state)
 	for (size_t i = 0; i < run_option_count; i++) {
 		const struct run_option *opt = &run_option_table[i];
 		char word[64], joined[128];
+		const char *value;
 
 		assert_non_null(opt->set);
 		assert_true(opt->help[0] && opt->help[strlen(opt->help) - 1] != '.');
 		assert_true((opt->completion == COMPLETE_WORDS) == (opt->word != NULL));
 		assert_non_null(option_group_title(opt->group));
 		(void)snprintf(word, sizeof(word), "--%s", opt->name);
-		if (opt->argument && !sample(opt->name))
+		value = opt->argument ? sample(opt->name) : "";
+		if (!value) {
 			fail_msg("no sample for --%s", opt->name);
-		(void)snprintf(joined, sizeof(joined), "--%s=%s", opt->name, opt->argument ? sample(opt->name) : "");
+			return;
+		}
+		(void)snprintf(joined, sizeof(joined), "--%s=%s", opt->name, value);
 		if (!opt->argument) {
 			MUST_PARSE(&o, word, "x");
 			run_options_done(&o);

@@ -222,12 +222,12 @@ static int in_child(int (*f)(struct scratch *), struct scratch *s)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-#define CHILD_CHECK(what)                                                          \
-	do {                                                                       \
-		if (!(what)) {                                                     \
+#define CHILD_CHECK(what)                                                                   \
+	do {                                                                                \
+		if (!(what)) {                                                              \
 			fprintf(stderr, "line %d: %s: errno %d\n", __LINE__, #what, errno); \
-			return 1;                                                  \
-		}                                                                  \
+			return 1;                                                           \
+		}                                                                           \
 	} while (0)
 
 /* Where we are root: give the scratch directory and its contents to an ordinary uid, and become it. */
@@ -285,8 +285,8 @@ static void refuses_what_is_not_one_directory(void **state)
 
 static void removes_hostile_names(void **state)
 {
-	static const char *const names[] = { "new\nline",    "\n",	 " ",	  "-rf", "...", "..x",
-					     "\x01\x1b[2J", "\xff\xfe", "\"\\", "%s%n", "*",	  ".hoisted-0-0" };
+	static const char *const names[] = { "new\nline",   "\n",	" ",	"-rf",	"...", "..x",
+					     "\x01\x1b[2J", "\xff\xfe", "\"\\", "%s%n", "*",   ".hoisted-0-0" };
 	struct scratch *s = *state;
 	char longest[256];
 	int sub = dir_make(s->tree, "dir\nwith \"quotes\"");

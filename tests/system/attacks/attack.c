@@ -54,7 +54,8 @@ static long connect_abstract(const char *name)
 	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
 
 	snprintf(a.sun_path + 1, sizeof(a.sun_path) - 1, "%s", name);
-	return fd < 0 ? fd : connect(fd, (void *)&a, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name)));
+	return fd < 0 ? fd
+		      : connect(fd, (void *)&a, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name)));
 }
 
 static long connect_path(const char *name)
@@ -68,7 +69,8 @@ static long connect_path(const char *name)
 
 static long connect_tcp(long port)
 {
-	struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons((unsigned short)port),
+	struct sockaddr_in a = { .sin_family = AF_INET,
+				 .sin_port = htons((unsigned short)port),
 				 .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	int fd = socket(AF_INET, SOCK_STREAM, 0);
 

@@ -90,8 +90,8 @@ static int victim(const char *info)
 	snprintf(path, sizeof(path), "/bulkhead-test-%d", getpid());
 	(void)mq_open(path, O_RDWR | O_CREAT, 0600, &attr);
 	f = fopen(info, "w");
-	fprintf(f, "PID=%d ADDR=%p FD=%d PORT=%d SHM=%d MSG=%d SEM=%d MQ=%s ABSTRACT=%s\n", getpid(), (void *)memory, secret,
-		ntohs(a.sin_port), shm, msg, sem, path, name);
+	fprintf(f, "PID=%d ADDR=%p FD=%d PORT=%d SHM=%d MSG=%d SEM=%d MQ=%s ABSTRACT=%s\n", getpid(), (void *)memory,
+		secret, ntohs(a.sin_port), shm, msg, sem, path, name);
 	fclose(f);
 	signal(SIGTERM, SIG_IGN);
 	(void)!read(0, name, 1); /* end of file ends us */
@@ -188,7 +188,7 @@ static int act(int argc, char **argv)
 	cpu_set_t cpus;
 	siginfo_t info = { .si_code = SI_QUEUE };
 
-#define ACT(name, expression) \
+#define ACT(name, expression)        \
 	if (strcmp(what, name) == 0) \
 	return (long)(expression) < 0 ? -1 : 0
 	ACT("read", read_some(a, 0));
@@ -229,11 +229,16 @@ static int act(int argc, char **argv)
 	ACT("prlimit", prlimit(pid, RLIMIT_CORE, NULL, &l) < 0 ? -1 : prlimit(pid, RLIMIT_CORE, &l, NULL));
 	ACT("prlimit-cpu", prlimit(pid, RLIMIT_CPU, &(struct rlimit){ 1, 1 }, NULL));
 	ACT("sched", sched_setscheduler(pid, SCHED_BATCH, &batch));
-	ACT("affinity", sched_getaffinity(0, sizeof(cpus), &cpus) < 0 ? -1 : sched_setaffinity(pid, sizeof(cpus), &cpus));
+	ACT("affinity",
+	    sched_getaffinity(0, sizeof(cpus), &cpus) < 0 ? -1 : sched_setaffinity(pid, sizeof(cpus), &cpus));
 	ACT("priority", setpriority(PRIO_PROCESS, (id_t)pid, 1));
 	ACT("shm", shmat(pid, NULL, 0) == (void *)-1 ? -1 : 0);
 	ACT("shm-new", shmget(IPC_PRIVATE, 4096, 0600));
-	ACT("msg", msgsnd(pid, &(struct { long type; char text[1]; }){ 1, "x" }, 1, IPC_NOWAIT));
+	ACT("msg", msgsnd(pid, &(struct {
+				  long type;
+				  char text[1];
+			  }){ 1, "x" },
+			  1, IPC_NOWAIT));
 	ACT("sem", semctl(pid, 0, SETVAL, 1));
 	ACT("mq", mq_open(a, O_WRONLY));
 	ACT("connect-unix", connect_unix(a));
