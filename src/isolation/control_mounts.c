@@ -93,13 +93,18 @@ int view_writable(int root, const char *inside, struct error *err)
 static int mount_proc(struct confinement *c, int root, struct error *err)
 {
 	autofd fs = api_fsopen("proc"), mount_fd = -1;
+	unsigned int attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
 
+	/* The host's root may write most of /proc/sys without any capability, and kernel.core_pattern names a program that
+	 * the host would start for us. */
+	if (c->host_uid == 0 || c->host_gid == 0)
+		attributes |= MOUNT_ATTR_RDONLY;
 	if (fs < 0)
 		return error_errno(err, "fsopen proc");
 	if (api_fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL) < 0)
 		mount_fd = -1;
 	else
-		mount_fd = api_fsmount(fs, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+		mount_fd = api_fsmount(fs, attributes);
 	if (mount_fd < 0 && errno == EPERM) {
 		/* Some of the host's /proc is masked, as in a container, so the kernel grants no unmasked one
 		 * (mount_too_revealing() in the kernel).  The plan for that is stated: /proc stays an empty directory;

@@ -72,8 +72,8 @@ static void walk_steps(struct confinement *c)
 		if (!step_wanted(c, steps[i].mechanism) || steps[i].apply(c, &err) == 0)
 			continue;
 		/* One ruleset serves both: which of the two is missing shows in the ABI. */
-		if (steps[i].mechanism == MECH_LANDLOCK && c->landlock_abi > 0 && c->landlock_abi < 6 &&
-		    uses(c, MECH_LANDLOCK_SCOPE) && err.code == EOPNOTSUPP)
+		if (steps[i].mechanism == MECH_LANDLOCK && uses(c, MECH_LANDLOCK_SCOPE) && err.code == EOPNOTSUPP &&
+		    (!uses(c, MECH_LANDLOCK) || (c->landlock_abi > 0 && c->landlock_abi < 6)))
 			setup_failed(c, MECH_LANDLOCK_SCOPE, &err);
 		/* Without a user namespace it is the host uid that could not be taken. */
 		if (steps[i].mechanism == MECH_USERNS && !uses(c, MECH_USERNS))

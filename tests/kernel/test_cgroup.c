@@ -49,7 +49,7 @@ static void make_or_skip(const char *test, struct cgroup *c, const struct bounda
 	if (r == -EOPNOTSUPP) {
 		assert_int_equal(cgroup_remove(c, 1000, NULL), 0);
 		cgroup_done(c);
-		print_message("# SKIP-REASON %s: %s\n", test, err.text);
+		print_message("# SKIP-REASON test_%s: %s\n", test, err.text);
 		skip();
 	}
 	if (r != 0)
@@ -344,7 +344,7 @@ static void test_kill(void **state)
 	make_or_skip("kill", &c, &b);
 	if (!c.kill) {
 		assert_removed(&c);
-		print_message("# SKIP-REASON kill: no v2 group with cgroup.kill\n");
+		print_message("# SKIP-REASON test_kill: no v2 group with cgroup.kill\n");
 		skip();
 	}
 	pid = start_inside(&c, start_detached);
@@ -465,7 +465,7 @@ static void test_half_made_is_undone(void **state)
 
 	(void)state;
 	if (!is_v1_host()) {
-		print_message("# SKIP-REASON half_made_is_undone: memory and pids are not on v1 here\n");
+		print_message("# SKIP-REASON test_half_made_is_undone: memory and pids are not on v1 here\n");
 		skip();
 	}
 	assert_int_equal(cgroup_make_on(&c, &gone, &b, &err), -EOPNOTSUPP);
@@ -587,7 +587,7 @@ static void sweep_after(const char *test, bool populated)
 	make_or_skip(test, &mine, &b);
 	if (!launcher_died(name, sizeof(name), populated)) {
 		assert_removed(&mine);
-		print_message("# SKIP-REASON %s: no group with cgroup.kill could be made\n", test);
+		print_message("# SKIP-REASON test_%s: no group with cgroup.kill could be made\n", test);
 		skip();
 	}
 	assert_true(is_left(name));
@@ -799,7 +799,7 @@ static void given_make(const char *test, const char *mark)
 	v2 = c.v2_limits[CG_MEMORY] && c.v2_limits[CG_PIDS] && c.v2_limits[CG_CPU];
 	assert_removed(&c);
 	if (!v2 || geteuid() != 0 || mkdir(GIVEN, 0755) < 0) {
-		print_message("# SKIP-REASON %s: needs root and all controllers on v2\n", test);
+		print_message("# SKIP-REASON test_%s: needs root and all controllers on v2\n", test);
 		skip();
 	}
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]) && !mark; i++)

@@ -94,6 +94,7 @@ names_step() {
 }
 
 @test "a refused id map is named" {
+	[ "$EUID" -ne 0 ] || skip "root goes on without a user namespace"
 	# what Ubuntu's AppArmor does: the namespace is granted, and then has no capability
 	run "$fail_call" setresgid EPERM -- "$BULKHEAD" run --quiet --without landlock -- sh -c 'echo ran'
 	echo "$output"

@@ -153,7 +153,7 @@ attack_sockets() {
 	sandbox --without mountns --rw "$PWD/granted" -- "$attack" "unix=$PWD/granted/sock"
 	expect unix "EAFNOSUPPORT|EPERM|EACCES"
 	sandbox --rw "$PWD/granted" -- "$attack" "unix=$PWD/granted/sock"
-	expect unix "EAFNOSUPPORT|EPERM|EACCES|ECONNREFUSED" || skip "a socket in a directory granted by hand connects: see the report"
+	expect unix "EAFNOSUPPORT|EPERM|EACCES|ECONNREFUSED" || skip "known gap: a socket in a granted directory can be connected to (no mechanism covers it with namespaces)"
 }
 
 attack_devices() {
@@ -256,6 +256,19 @@ setid() {
 	plan="--without mountns" setid - "$PWD/results"
 	run "$attack" setid-fchmod=control
 	[ "$output" = "setid-fchmod ok" ]
+}
+
+# Root without a capability still owns /proc/sys: where no uid of its own can be had, that must not be the way out.
+@test "privilege: the host's settings cannot be written, not even as its root" {
+	for plan in "" "--without userns" "--without own-uid" "--without own-uid --without userns" "--without mountns"; do
+		# appending nothing opens for writing and changes nothing
+		# shellcheck disable=SC2086
+		sandbox $plan --waive memory -- sh -c ': >>/proc/sys/kernel/core_pattern && echo writable'
+		[ "$status" -ne 0 ]
+		[[ $output != *writable* ]]
+	done
+	[ "$EUID" -eq 0 ] || return 0
+	: >>/proc/sys/kernel/core_pattern
 }
 
 @test "privilege: a set-uid program gains nothing" {

@@ -275,7 +275,7 @@ belongs_to_us() {
 	kill "${pids[@]}"
 	wait || true
 	[ "$(wc -l <<<"$uids")" -eq 2 ]
-	run ! grep -qx 0 <<<"$uids"
 	[[ $output != *secret* ]]
 	[ "${lines[-1]}" -le 4 ]
+	run ! grep -qx 0 <<<"$uids"
 }
