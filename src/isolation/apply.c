@@ -154,6 +154,10 @@ static int clone_init(struct confinement *c, struct started *s, struct error *er
 	if (sigprocmask(SIG_SETMASK, &all, &mask) < 0)
 		return error_errno(err, "block signals");
 	pid = syscall(SYS_clone3, &args, sizeof(args));
+	/* Some containers answer clone3 as unknown, because its flags cannot be filtered.  clone(2) has all that is needed
+	 * but the group, which a second plan does without. */
+	if (pid < 0 && errno == ENOSYS && !(args.flags & CLONE_INTO_CGROUP))
+		pid = syscall(SYS_clone, (unsigned long)(args.flags | SIGCHLD), NULL, &s->init_pidfd, NULL, 0);
 	if (pid == 0)
 		init_main(c, c->caller_mask_set ? &c->caller_mask : &mask);
 	if (sigprocmask(SIG_SETMASK, &mask, NULL) < 0 && pid > 0)
@@ -162,7 +166,10 @@ static int clone_init(struct confinement *c, struct started *s, struct error *er
 		int code = errno;
 
 		s->init_pidfd = -1;
-		s->failed = namespaces_clone_flags(c) ? refused_namespace(c) : MECH_COUNT;
+		if (code == ENOSYS && c->cgroup.v2.fd >= 0)
+			s->failed = uses(c, MECH_CGROUP_KILL) ? MECH_CGROUP_KILL : MECH_CGROUP;
+		else
+			s->failed = namespaces_clone_flags(c) ? refused_namespace(c) : MECH_COUNT;
 		return error_set(err, code, "clone3%s%s: %s%s", s->failed < MECH_COUNT ? " with " : "",
 				 s->failed < MECH_COUNT ? mechanism_name(s->failed) : "", strerrordesc_np(code),
 				 s->failed < MECH_COUNT ? "" : " (a seccomp profile that forbids clone3 itself?)");

@@ -271,9 +271,18 @@ static int restrict_self(int ruleset, int abi, struct error *err)
 	return 0;
 }
 
+/* kill(-1, SIGKILL) is sent on the strength of this domain, so it is not taken on the kernel's word alone: our launcher,
+ * which has our uid, must be out of reach. */
 int landlock_enter_outer(struct confinement *c, struct error *err)
 {
-	return c->outer_ruleset_fd < 0 ? 0 : restrict_self(c->outer_ruleset_fd, c->landlock_abi, err);
+	int r;
+
+	if (c->outer_ruleset_fd < 0)
+		return 0;
+	r = restrict_self(c->outer_ruleset_fd, c->landlock_abi, err);
+	if (r == 0 && (kill(getppid(), 0) == 0 || errno != EPERM))
+		r = error_set(err, ENOTSUP, "the signal scope is not in force: the launcher can be signalled");
+	return r;
 }
 
 int landlock_enter(struct confinement *c, struct error *err)

@@ -16,7 +16,9 @@
 
 /* Grant AF_INET and AF_INET6 (TCP, UDP, echo) and AF_NETLINK's NETLINK_ROUTE.  Without it: AF_UNIX alone. */
 #define FILTER_NET 1u
-/* For hosts where the workload shares our mount namespace: nothing in it may reach a pathname or abstract socket.
+/* For hosts where the workload shares our namespaces.  What Landlock does not cover is refused here: modes, owners, times
+ * and attributes of files, System V objects and POSIX queues, watches, the limits and scheduling of other processes.  And
+ * nothing in it may reach a pathname or abstract socket:
  * socketpair(2) stays, for streams and sequenced packets. */
 #define FILTER_NO_UNIX 2u
 #define FILTER_VARIANTS 4u

@@ -278,6 +278,37 @@ static void rule_sendto(const struct target *t)
 	}
 }
 
+/* Landlock covers neither a file's mode, owner, times and attributes nor System V objects, watches and the scheduling and
+ * limits of other processes.  In namespaces of its own the workload reaches none that are not its own; elsewhere it would
+ * reach the host's, so there the calls are refused. */
+static bool shares_namespaces(const struct target *t)
+{
+	return (t->variant & FILTER_NO_UNIX) != 0;
+}
+
+static void rule_own(const struct target *t)
+{
+	add(t, shares_namespaces(t) ? SCMP_ACT_ERRNO(EPERM) : SCMP_ACT_ALLOW, 0, NULL);
+}
+
+static void rule_self(const struct target *t, unsigned int arg)
+{
+	if (!shares_namespaces(t)) {
+		add(t, SCMP_ACT_ALLOW, 0, NULL);
+		return;
+	}
+	grant1(t, bits(arg, 0xffffffff, 0)); /* pid_t and int: the low 32 bits */
+	otherwise(t, EPERM, arg, 0, NULL);
+}
+
+static void rule_chmod(const struct target *t, unsigned int mode)
+{
+	if (shares_namespaces(t))
+		rule_own(t);
+	else
+		rule_mode(t, mode);
+}
+
 static void add_granted(const struct target *t, enum rule rule)
 {
 	switch (rule) {
@@ -325,6 +356,21 @@ static void add_granted(const struct target *t, enum rule rule)
 		break;
 	case RULE_SENDTO:
 		rule_sendto(t);
+		break;
+	case RULE_OWN:
+		rule_own(t);
+		break;
+	case RULE_SELF_0:
+		rule_self(t, 0);
+		break;
+	case RULE_SELF_1:
+		rule_self(t, 1);
+		break;
+	case RULE_CHMOD_1:
+		rule_chmod(t, 1);
+		break;
+	case RULE_CHMOD_2:
+		rule_chmod(t, 2);
 		break;
 	case RULE_COUNT:
 		abort();
@@ -491,6 +537,11 @@ static const char *const rule_text[] = {
 	[RULE_SOCKETPAIR] = "by variant, see below",
 	[RULE_ADDRESS] = "by variant, see below",
 	[RULE_SENDTO] = "by variant, see below",
+	[RULE_OWN] = "EPERM without namespaces, where it would reach what is the host's",
+	[RULE_SELF_0] = "EPERM without namespaces for any process but the caller (0)",
+	[RULE_SELF_1] = "EPERM without namespaces for any process but the caller (0)",
+	[RULE_CHMOD_1] = "EPERM with a set-id bit in the mode, and without namespaces always",
+	[RULE_CHMOD_2] = "EPERM with a set-id bit in the mode, and without namespaces always",
 };
 _Static_assert(COUNT(rule_text) == RULE_COUNT, "a text per rule");
 

@@ -29,6 +29,11 @@ enum rule {
 	RULE_SOCKETPAIR,
 	RULE_ADDRESS, /* puts a socket's address to use: refused where no socket that has one is granted */
 	RULE_SENDTO,
+	RULE_OWN,     /* refused where the workload shares our namespaces: it acts on what lies outside it */
+	RULE_SELF_0,  /* there: argument 0 must be 0, the caller itself */
+	RULE_SELF_1,  /* the same for argument 1 */
+	RULE_CHMOD_1, /* RULE_MODE_1, and RULE_OWN */
+	RULE_CHMOD_2,
 	RULE_COUNT
 };
 
@@ -118,7 +123,7 @@ static const struct group granted[] = {
 		"Event loops: poll, epoll, eventfd, inotify, timerfd.",
 		CALLS(C(poll), C(ppoll), C(select), C(pselect6), C(epoll_create), C(epoll_create1), C(epoll_ctl),
 		      C(epoll_wait), C(epoll_pwait), C(epoll_pwait2), C(eventfd), C(eventfd2), C(inotify_init),
-		      C(inotify_init1), C(inotify_add_watch), C(inotify_rm_watch), C(timerfd_create),
+		      C(inotify_init1), R(inotify_add_watch, RULE_OWN), C(inotify_rm_watch), C(timerfd_create),
 		      C(timerfd_settime), C(timerfd_gettime)),
 	},
 	{
@@ -136,11 +141,11 @@ static const struct group granted[] = {
 		      C(statx), C(statfs), C(fstatfs), C(access), C(faccessat), C(faccessat2), C(readlink),
 		      C(readlinkat), C(getdents), C(getdents64), C(getcwd), C(chdir), C(fchdir), C(rename), C(renameat),
 		      C(renameat2), C(link), C(linkat), C(symlink), C(symlinkat), C(unlink), C(unlinkat), C(rmdir),
-		      C(truncate), C(ftruncate), C(fallocate), C(chown), C(fchown), C(lchown), C(fchownat), C(umask),
-		      C(utime), C(utimes), C(futimesat), C(utimensat), C(setxattr), C(lsetxattr), C(fsetxattr),
-		      N(setxattrat, 463), C(getxattr), C(lgetxattr), C(fgetxattr), N(getxattrat, 464), C(listxattr),
-		      C(llistxattr), C(flistxattr), N(listxattrat, 465), C(removexattr), C(lremovexattr),
-		      C(fremovexattr), N(removexattrat, 466)),
+		      C(truncate), C(ftruncate), C(fallocate), R(chown, RULE_OWN), R(fchown, RULE_OWN), R(lchown, RULE_OWN), R(fchownat, RULE_OWN), C(umask),
+		      R(utime, RULE_OWN), R(utimes, RULE_OWN), R(futimesat, RULE_OWN), R(utimensat, RULE_OWN), R(setxattr, RULE_OWN), R(lsetxattr, RULE_OWN), R(fsetxattr, RULE_OWN),
+		      { "setxattrat", 463, RULE_OWN }, C(getxattr), C(lgetxattr), C(fgetxattr), N(getxattrat, 464), C(listxattr),
+		      C(llistxattr), C(flistxattr), N(listxattrat, 465), R(removexattr, RULE_OWN), R(lremovexattr, RULE_OWN),
+		      R(fremovexattr, RULE_OWN), { "removexattrat", 466, RULE_OWN }),
 	},
 	{
 		"Making files and setting modes",
@@ -150,8 +155,8 @@ static const struct group granted[] = {
 		"opens nothing (it marks a deletion in an overlay): the launcher makes one as the forbidden act that "
 		"Landlock answers with EACCES, which is how it sees that Landlock is on.",
 		CALLS(R(creat, RULE_MODE_1), R(mkdir, RULE_MODE_1), R(mkdirat, RULE_MODE_2), R(mknod, RULE_MKNOD_1),
-		      R(mknodat, RULE_MKNOD_2), R(chmod, RULE_MODE_1), R(fchmod, RULE_MODE_1), R(fchmodat, RULE_MODE_2),
-		      { "fchmodat2", 452, RULE_MODE_2 }),
+		      R(mknodat, RULE_MKNOD_2), R(chmod, RULE_CHMOD_1), R(fchmod, RULE_CHMOD_1), R(fchmodat, RULE_CHMOD_2),
+		      { "fchmodat2", 452, RULE_CHMOD_2 }),
 	},
 	{
 		"Reading clocks and sleeping",
@@ -164,10 +169,10 @@ static const struct group granted[] = {
 		"Scheduling and limits",
 		"Thread pools ask for the CPUs they have and pin themselves; build tools lower their priority. Raising "
 		"anything needs capabilities or rlimits that the workload does not have.",
-		CALLS(C(sched_yield), C(sched_getaffinity), C(sched_setaffinity), C(sched_getparam), C(sched_setparam),
-		      C(sched_getscheduler), C(sched_setscheduler), C(sched_getattr), C(sched_setattr),
+		CALLS(C(sched_yield), C(sched_getaffinity), R(sched_setaffinity, RULE_SELF_0), C(sched_getparam), R(sched_setparam, RULE_SELF_0),
+		      C(sched_getscheduler), R(sched_setscheduler, RULE_SELF_0), C(sched_getattr), R(sched_setattr, RULE_SELF_0),
 		      C(sched_get_priority_max), C(sched_get_priority_min), C(sched_rr_get_interval), C(getpriority),
-		      C(setpriority), C(ioprio_get), C(ioprio_set), C(getrlimit), C(setrlimit), C(prlimit64),
+		      R(setpriority, RULE_SELF_1), C(ioprio_get), R(ioprio_set, RULE_SELF_1), C(getrlimit), C(setrlimit), R(prlimit64, RULE_SELF_0),
 		      C(getrusage), C(getcpu)),
 	},
 	{
@@ -179,8 +184,8 @@ static const struct group granted[] = {
 		"System V and POSIX queues",
 		"PostgreSQL, Python's multiprocessing and X clients share memory this way. Whose objects they see is "
 		"the IPC namespace's concern.",
-		CALLS(C(shmget), C(shmat), C(shmdt), C(shmctl), C(semget), C(semop), C(semtimedop), C(semctl),
-		      C(msgget), C(msgsnd), C(msgrcv), C(msgctl), C(mq_open), C(mq_unlink), C(mq_timedsend),
+		CALLS(R(shmget, RULE_OWN), R(shmat, RULE_OWN), R(shmdt, RULE_OWN), R(shmctl, RULE_OWN), R(semget, RULE_OWN), R(semop, RULE_OWN), R(semtimedop, RULE_OWN), R(semctl, RULE_OWN),
+		      R(msgget, RULE_OWN), R(msgsnd, RULE_OWN), R(msgrcv, RULE_OWN), R(msgctl, RULE_OWN), R(mq_open, RULE_OWN), R(mq_unlink, RULE_OWN), C(mq_timedsend),
 		      C(mq_timedreceive), C(mq_notify), C(mq_getsetattr)),
 	},
 	{

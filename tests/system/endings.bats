@@ -193,6 +193,8 @@ tree_holds() { # STATE WORDS OPTION...
 	status_is 0
 	nothing_tagged
 	report_is "guarantee['tree'].state == '$state'" "'$words' in (guarantee['tree'].mechanism or '')"
+	# A fork can outrun a reader of /proc: that is the gap of a partial mechanism, and not for this machine to show.
+	[[ $state == held ]] || return 0
 	run sandboxed "$@" --pids 60 --timeout 1s --grace 0s -- \
 		sh -c "bomb() { sleep $TAG & bomb & bomb; }; bomb; sleep $TAG; sleep $TAG"
 	[[ $status != 125 ]]
