@@ -491,7 +491,7 @@ static void test_a_limit_that_the_kernel_refuses(void **state)
 	print_message("%s\n", err.text);
 	if (r == -EOPNOTSUPP) {
 		assert_removed(&c);
-		print_message("# SKIP-REASON a_limit_that_the_kernel_refuses: %s\n", err.text);
+		print_message("# SKIP-REASON test_a_limit_that_the_kernel_refuses: %s\n", err.text);
 		skip();
 	}
 	assert_int_equal(r, -EINVAL);
@@ -519,7 +519,7 @@ static void test_unprivileged(void **state)
 
 	(void)state;
 	if (geteuid() != 0 || !groups_can_be_made()) {
-		print_message("# SKIP-REASON unprivileged: needs groups, and root to become somebody else\n");
+		print_message("# SKIP-REASON test_unprivileged: needs groups, and root to become somebody else\n");
 		skip();
 	}
 	pid = fork();
@@ -696,7 +696,7 @@ static void test_cpu_time_without_v2(void **state)
 	assert_int_equal(cgroup_host_find(&h, NULL), 0);
 	h.v2_mount[0] = '\0';
 	if (!h.v1_mount[CG_CPUACCT][0] || cgroup_make_on(&c, &h, &b, &err) != 0) {
-		print_message("# SKIP-REASON cpu_time_without_v2: no cpuacct on v1; %s\n", err.text);
+		print_message("# SKIP-REASON test_cpu_time_without_v2: no cpuacct on v1; %s\n", err.text);
 		skip();
 	}
 	assert_int_equal(c.v2.fd, -1);
@@ -719,14 +719,14 @@ static void test_mounted_together(void **state)
 	(void)state;
 	assert_int_equal(cgroup_host_find(&h, NULL), 0);
 	if (!h.v1_mount[CG_CPU][0]) {
-		print_message("# SKIP-REASON mounted_together: cpu is not on v1 here\n");
+		print_message("# SKIP-REASON test_mounted_together: cpu is not on v1 here\n");
 		skip();
 	}
 	h.v2_mount[0] = '\0';
 	memcpy(h.v1_mount[CG_CPUACCT], h.v1_mount[CG_CPU], sizeof(h.v1_mount[0]));
 	memcpy(h.v1_own[CG_CPUACCT], h.v1_own[CG_CPU], sizeof(h.v1_own[0]));
 	if (cgroup_make_on(&c, &h, &b, NULL) != 0) {
-		print_message("# SKIP-REASON mounted_together: no right to make groups\n");
+		print_message("# SKIP-REASON test_mounted_together: no right to make groups\n");
 		skip();
 	}
 	assert_int_equal(c.v1_at[CG_CPU], CG_CPU);

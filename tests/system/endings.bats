@@ -227,7 +227,8 @@ NO_PIDNS=(--without pidns --without mountns --without userns)
 	run sandboxed "${off[@]}" -- true
 	status_is 125
 	report_is '"tree" in error'
-	run sandboxed "${off[@]}" --waive tree -- sh -c "$(DAEMONS) >/dev/null 2>&1 3>&-"
+	# without a group, since one that survivors sit in cannot be removed, and that is reported as a failure
+	run sandboxed "${off[@]}" --without cgroup --waive tree -- sh -c "$(DAEMONS) >/dev/null 2>&1 3>&-"
 	status_is 0
 	report_is 'guarantee["tree"].state == "waived"'
 	some_tagged # which teardown ends
@@ -266,6 +267,12 @@ killed_launchers() { # ROUNDS OPTION...
 		wait "$pid" 2>/dev/null || true
 	done
 	eventually nothing_tagged
+	# Killed in the fraction of a millisecond between making a directory and starting the janitor, a launcher leaves it
+	# empty; the next run of more than a moment sweeps what is older than ten seconds.
+	if ! eventually empty_folder "$BATS_TEST_TMPDIR/workdir"; then
+		sleep 11
+	fi
+	"$BULKHEAD" run --quiet --workdir "$BATS_TEST_TMPDIR/workdir" "$@" -- sleep 0.5 >/dev/null 2>&1 </dev/null 3>&-
 	for pid in "${pids[@]}"; do eventually no_group_of "$pid"; done
 	eventually empty_folder "$BATS_TEST_TMPDIR/workdir" || {
 		find "$BATS_TEST_TMPDIR/workdir"

@@ -227,7 +227,8 @@ belongs_to_us() {
 		sandbox $plan --out "$top/results" -- sh -c "mkdir -p $out/d; echo hi >$out/d/f; chmod 000 $out/d/f $out/d; exit 3"
 		ok 3
 		belongs_to_us results
-		[ "$(stat -c %a results/d)" = 0 ]
+		# where the host's namespaces are shared no mode can be changed, hostile or not
+		[ "$plan" = "--without mountns" ] || [ "$(stat -c %a results/d)" = 0 ]
 		chmod 700 results/d
 		chmod 600 results/d/f
 		[ "$(cat results/d/f)" = hi ]

@@ -98,16 +98,112 @@ static int verdict(unsigned int variant, uint32_t arch, int nr, struct args args
 
 #define V(variant, nr, ...) verdict(variant, ARCH_HERE, nr, (struct args){ { __VA_ARGS__ } })
 
-/* All variants must agree. */
-static void expect(int nr, struct args args, int error)
+/* The variants of a bit set must agree: bit 1u << variant. */
+#define ALL_VARIANTS 0xfu
+#define OWN_NAMESPACES 0x3u    /* 0 and FILTER_NET */
+#define SHARED_NAMESPACES 0xcu /* with FILTER_NO_UNIX */
+static void expect_in(unsigned int variants, int nr, struct args args, int error)
 {
 	for (unsigned int v = 0; v < FILTER_VARIANTS; v++) {
+		if (!(variants & (1u << v)))
+			continue;
 		int got = verdict(v, ARCH_HERE, nr, args);
 
 		if (got != error)
 			fail_msg("variant %u, call %d(%#llx, %#llx, %#llx, %#llx): %d, expected %d", v, nr,
 				 (unsigned long long)args.a[0], (unsigned long long)args.a[1],
 				 (unsigned long long)args.a[2], (unsigned long long)args.a[3], got, error);
+	}
+}
+
+static void expect(int nr, struct args args, int error)
+{
+	expect_in(ALL_VARIANTS, nr, args, error);
+}
+
+/* Refused where the workload shares the host's namespaces, whatever the arguments. */
+static const int own_calls[] = {
+#ifdef SYS_open
+	SYS_chmod,
+	SYS_chown,
+	SYS_lchown,
+	SYS_utime,
+	SYS_utimes,
+	SYS_futimesat,
+#endif
+	SYS_fchmod,
+	SYS_fchmodat,
+	452 /* fchmodat2 */,
+	SYS_fchown,
+	SYS_fchownat,
+	SYS_utimensat,
+	SYS_setxattr,
+	SYS_lsetxattr,
+	SYS_fsetxattr,
+	463 /* setxattrat */,
+	SYS_removexattr,
+	SYS_lremovexattr,
+	SYS_fremovexattr,
+	466 /* removexattrat */,
+	SYS_shmget,
+	SYS_shmat,
+	SYS_shmdt,
+	SYS_shmctl,
+	SYS_semget,
+	SYS_semop,
+	SYS_semtimedop,
+	SYS_semctl,
+	SYS_msgget,
+	SYS_msgsnd,
+	SYS_msgrcv,
+	SYS_msgctl,
+	SYS_mq_open,
+	SYS_mq_unlink,
+	SYS_inotify_add_watch,
+};
+/* Refused there for any process but the caller. */
+static const struct {
+	int nr;
+	unsigned int arg;
+} self_calls[] = {
+	{ SYS_sched_setaffinity, 0 }, { SYS_sched_setparam, 0 }, { SYS_sched_setscheduler, 0 },
+	{ SYS_sched_setattr, 0 },     { SYS_prlimit64, 0 },	 { SYS_setpriority, 1 },
+	{ SYS_ioprio_set, 1 },
+};
+#define OWN_CALLS (sizeof(own_calls) / sizeof(own_calls[0]))
+#define SELF_CALLS (sizeof(self_calls) / sizeof(self_calls[0]))
+
+static bool is_own_call(int nr)
+{
+	for (size_t i = 0; i < OWN_CALLS; i++) {
+		if (own_calls[i] == nr)
+			return true;
+	}
+	for (size_t i = 0; i < SELF_CALLS; i++) {
+		if (self_calls[i].nr == nr)
+			return true;
+	}
+	return false;
+}
+
+static void test_shared_namespaces(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < OWN_CALLS; i++) {
+		expect_in(OWN_NAMESPACES, own_calls[i], (struct args){ { 0 } }, 0);
+		expect_in(SHARED_NAMESPACES, own_calls[i], (struct args){ { 0 } }, EPERM);
+		expect_in(SHARED_NAMESPACES, own_calls[i],
+			  (struct args){ { ~0ull, ~0ull, ~0ull, ~0ull, ~0ull, ~0ull } }, EPERM);
+	}
+	for (size_t i = 0; i < SELF_CALLS; i++) {
+		struct args other = { { 0 } }, garbage = { { 0 } };
+
+		other.a[self_calls[i].arg] = 4711;
+		garbage.a[self_calls[i].arg] = 1ull << 32; /* the kernel reads 0 */
+		expect(self_calls[i].nr, (struct args){ { 0 } }, 0);
+		expect(self_calls[i].nr, garbage, 0);
+		expect_in(OWN_NAMESPACES, self_calls[i].nr, other, 0);
+		expect_in(SHARED_NAMESPACES, self_calls[i].nr, other, EPERM);
 	}
 }
 
@@ -225,8 +321,10 @@ static void test_granted(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(calls); i++) {
-		EXPECT(0, calls[i], 0);
-		EXPECT(0, calls[i], ~0ull, ~0ull, ~0ull, ~0ull, ~0ull, ~0ull);
+		unsigned int where = is_own_call(calls[i]) ? OWN_NAMESPACES : ALL_VARIANTS;
+
+		expect_in(where, calls[i], (struct args){ { 0 } }, 0);
+		expect_in(where, calls[i], (struct args){ { ~0ull, ~0ull, ~0ull, ~0ull, ~0ull, ~0ull } }, 0);
 	}
 }
 
@@ -384,7 +482,7 @@ static void check_mode(int nr, unsigned int arg, struct args base, uint64_t kind
 	for (uint64_t mode = 0; mode <= 07777; mode++) {
 		for (size_t u = 0; u < COUNT(uppers); u++) {
 			base.a[arg] = uppers[u] | kind | mode;
-			expect(nr, base, mode & 06000 ? EPERM : 0);
+			expect_in(is_own_call(nr) ? OWN_NAMESPACES : ALL_VARIANTS, nr, base, mode & 06000 ? EPERM : 0);
 		}
 	}
 }
@@ -586,13 +684,21 @@ static void test_addresses(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_programs),  cmocka_unit_test(test_granted),
-		cmocka_unit_test(test_forbidden), cmocka_unit_test(test_unknown),
-		cmocka_unit_test(test_clone),	  cmocka_unit_test(test_ioctl),
-		cmocka_unit_test(test_modes),	  cmocka_unit_test(test_open),
-		cmocka_unit_test(test_mknod),	  cmocka_unit_test(test_personality_and_seccomp),
-		cmocka_unit_test(test_socket),	  cmocka_unit_test(test_socketpair),
-		cmocka_unit_test(test_addresses), cmocka_unit_test(test_other_architectures),
+		cmocka_unit_test(test_programs),
+		cmocka_unit_test(test_granted),
+		cmocka_unit_test(test_shared_namespaces),
+		cmocka_unit_test(test_forbidden),
+		cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_clone),
+		cmocka_unit_test(test_ioctl),
+		cmocka_unit_test(test_modes),
+		cmocka_unit_test(test_open),
+		cmocka_unit_test(test_mknod),
+		cmocka_unit_test(test_personality_and_seccomp),
+		cmocka_unit_test(test_socket),
+		cmocka_unit_test(test_socketpair),
+		cmocka_unit_test(test_addresses),
+		cmocka_unit_test(test_other_architectures),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
