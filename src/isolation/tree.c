@@ -19,8 +19,8 @@
 
 /* One reading of /proc: pid and parent of every process. */
 struct snapshot {
-	struct {
-		pid_t pid, ppid;
+	struct snapshot_row {
+		pid_t pid, ppid; /* pid first: by_pid() */
 		bool below;
 	} row[DESCENDANTS_MAX];
 	unsigned int count;
@@ -64,6 +64,20 @@ static void take_snapshot(struct snapshot *s)
 	}
 }
 
+static int by_pid(const void *a, const void *b)
+{
+	const pid_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static bool is_below(const struct snapshot *s, pid_t pid)
+{
+	const struct snapshot_row *row = bsearch(&pid, s->row, s->count, sizeof(s->row[0]), by_pid);
+
+	return row && row->below;
+}
+
 unsigned int tree_descendants(pid_t ancestor, unsigned int most, void (*each)(pid_t pid, void *arg), void *arg)
 {
 	static struct snapshot s;
@@ -71,14 +85,12 @@ unsigned int tree_descendants(pid_t ancestor, unsigned int most, void (*each)(pi
 	bool again = true;
 
 	take_snapshot(&s);
+	/* a fork bomb must not outrun the search for its processes */
+	qsort(s.row, s.count, sizeof(s.row[0]), by_pid);
 	while (again) {
 		again = false;
 		for (unsigned int i = 0; i < s.count && found < most; i++) {
-			bool child = s.row[i].ppid == ancestor;
-
-			for (unsigned int k = 0; !child && k < s.count; k++)
-				child = s.row[k].below && s.row[k].pid == s.row[i].ppid;
-			if (child && !s.row[i].below) {
+			if (!s.row[i].below && (s.row[i].ppid == ancestor || is_below(&s, s.row[i].ppid))) {
 				s.row[i].below = true;
 				again = true;
 				found++;

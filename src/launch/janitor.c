@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -13,6 +14,7 @@
  * first. */
 #define CLEAN_WAIT_MS 10000
 #define SWEEP_MOST 16
+#define SWEEP_AFTER_MS 200
 
 static void keep_only_ours(struct confinement *c, int pipe_fd)
 {
@@ -31,6 +33,14 @@ static void keep_only_ours(struct confinement *c, int pipe_fd)
 	(void)fd_close_all_but(0, keep, (size_t)n, NULL);
 }
 
+static void sweep(const struct confinement *c)
+{
+	if (c->cgroup.name[0])
+		cgroup_sweep();
+	if (c->workspace.fd >= 0)
+		(void)workspace_sweep(c->workdir, SWEEP_MOST, NULL);
+}
+
 static _Noreturn void janitor_main(struct confinement *c, int pipe_fd)
 {
 	sigset_t all;
@@ -42,10 +52,9 @@ static _Noreturn void janitor_main(struct confinement *c, int pipe_fd)
 	(void)setsid(); /* a signal to the launcher's group is not for us */
 	(void)prctl(PR_SET_NAME, "bulkhead-clean");
 	keep_only_ours(c, pipe_fd);
-	if (c->cgroup.name[0])
-		cgroup_sweep();
-	if (c->workspace.fd >= 0)
-		(void)workspace_sweep(c->workdir, SWEEP_MOST, NULL);
+	/* Sweeping is for the idle time of a longer run: a short one would wait for the processor that it takes. */
+	if (poll(&(struct pollfd){ .fd = pipe_fd, .events = POLLIN }, 1, SWEEP_AFTER_MS) == 0)
+		sweep(c);
 	do
 		n = read(pipe_fd, &word, 1);
 	while (n < 0 && errno == EINTR);

@@ -47,7 +47,8 @@ struct run {
 	struct terminal terminal;
 	struct relay relays[RELAYS];
 	bool relay_used[RELAYS];
-	uint64_t budget; /* of output */
+	bool stdout_gone; /* we hold the caller's stdout no longer */
+	uint64_t budget;  /* of output */
 	bool exceeded;
 	bool told; /* init has said how the workload ended */
 	int status;
@@ -393,17 +394,18 @@ static void count_output(struct run *r)
 	}
 }
 
-/* Our copies of the caller's stdin and stdout would keep a pipe open after the workload has closed its own. */
-static void let_go_of_stdio(const struct run *r)
+/* Our copies of the caller's stdin and stdout would keep a pipe open after the workload has closed its own.  stderr stays
+ * for the summary line, and a report that goes to stdout has a descriptor of its own. */
+static void let_go_of(const struct run *r, int fd)
 {
 	int null;
 
-	if (r->relay_used[RELAY_STDOUT] || r->relay_used[RELAY_TERMINAL_OUT] || r->relay_used[RELAY_TERMINAL_IN])
-		return;
+	if (r->terminal.outer >= 0)
+		return; /* the terminal's settings are due */
 	null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (null < 0)
 		return;
-	(void)dup2(null, 0);
+	(void)dup2(null, fd);
 	(void)close(null);
 }
 
@@ -412,9 +414,14 @@ static void run_to_the_end(struct run *r)
 	set_up_relays(r);
 	if (confinement_release(&r->a->s, &r->out->error) < 0)
 		end_it(r, OUTCOME_FAILED, 0, false);
-	let_go_of_stdio(r);
-	while (r->state != OVER)
+	let_go_of(r, 0);
+	while (r->state != OVER) {
+		if (!r->stdout_gone && (!r->relay_used[RELAY_STDOUT] || relay_ended(&r->relays[RELAY_STDOUT]))) {
+			let_go_of(r, 1);
+			r->stdout_gone = true;
+		}
 		turn(r);
+	}
 	terminal_restore(&r->terminal);
 	count_output(r);
 	judge_end(r);
