@@ -5,8 +5,10 @@
 #include "launch/cmd_run.h"
 #include "launch/completion.h"
 #include "util/error.h"
+#include "util/fd.h"
 
 #define EXIT_USAGE 2
+#define EXIT_FAILED 125
 
 struct command {
 	const char *name;
@@ -68,6 +70,12 @@ static int cmd_version(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+	struct error err;
+
+	if (fd_fill_stdio(&err) < 0) {
+		(void)fprintf(stderr, "bulkhead: %s\n", err.text);
+		return EXIT_FAILED;
+	}
 	if (argc < 2) {
 		print_usage(stderr);
 		return EXIT_USAGE;

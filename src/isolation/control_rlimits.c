@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 
 #include "isolation/control.h"
+#include "isolation/tree.h"
 #include "util/fd.h"
 
 static int set(int what, uint64_t value, const char *name, struct error *err)
@@ -48,6 +49,10 @@ int rlimits_apply(struct confinement *c, struct error *err)
 	/* Where a group counts, this limit would be met first, and the group could not say that a fork was refused. */
 	if (r == 0 && l->pids != LIMIT_NONE && uses(c, MECH_USERNS) && !(uses(c, MECH_CGROUP) && c->cgroup.limits))
 		r = set(RLIMIT_NPROC, l->pids, "nproc", err);
+	/* With neither, the user's threads are counted all together.  Sampling keeps the limit; this keeps a fork bomb from
+	 * outgrowing the machine between two samples, with room for what else the user starts meanwhile. */
+	if (r == 0 && l->pids != LIMIT_NONE && !uses(c, MECH_USERNS) && !(uses(c, MECH_CGROUP) && c->cgroup.limits))
+		r = set(RLIMIT_NPROC, tree_threads_of_user(c->host_uid) + 2 * l->pids, "nproc", err);
 	if (r == 0 && rlimits_bound_files(c))
 		r = set(RLIMIT_FSIZE, l->disk_bytes, "fsize", err);
 	/* The tree's CPU time is summed by the launcher; one process may not run past it even if the launcher dies. */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -62,6 +63,35 @@ static void take_snapshot(struct snapshot *s)
 			}
 		}
 	}
+}
+
+unsigned long tree_threads_of_user(uid_t uid)
+{
+	char buf[8192], path[64], text[1024];
+	unsigned long total = 0;
+	long n;
+	autofd dir = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	while (dir >= 0 && (n = syscall(SYS_getdents64, dir, buf, sizeof(buf))) > 0) {
+		for (long at = 0; at < n;) {
+			const struct dirent64 *d = (const void *)(buf + at);
+			unsigned long threads = 1;
+			const char *end;
+			struct stat st;
+
+			at += d->d_reclen;
+			if (d->d_name[0] < '1' || d->d_name[0] > '9' || fstatat(dir, d->d_name, &st, 0) < 0 ||
+			    st.st_uid != uid)
+				continue;
+			(void)snprintf(path, sizeof(path), "%.32s/stat", d->d_name);
+			if (fd_read_file_at(dir, path, text, sizeof(text), NULL) > 0 && (end = strrchr(text, ')')))
+				(void)sscanf(end + 1,
+					     " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %lu",
+					     &threads); /* field 20; 1 where it cannot be read */
+			total += threads;
+		}
+	}
+	return total;
 }
 
 static int by_pid(const void *a, const void *b)

@@ -24,4 +24,7 @@ void tree_kill(const struct confinement *c, const struct started *s);
  * that /proc/<pid>/stat names.  Calls `each` for at most `most` of them; returns how many. */
 unsigned int tree_descendants(pid_t ancestor, unsigned int most, void (*each)(pid_t pid, void *arg), void *arg);
 
+/* How many threads of the uid exist, by /proc; RLIMIT_NPROC counts the same (getrlimit(2)). */
+unsigned long tree_threads_of_user(uid_t uid);
+
 #endif

@@ -95,9 +95,16 @@ static void end_it(struct run *r, enum outcome_kind cause, unsigned int limit, b
 
 static void stop_ourselves(struct run *r)
 {
+	sigset_t stop;
+
 	terminal_restore(&r->terminal);
-	(void)kill(getpid(), SIGSTOP);
+	/* By SIGTSTP, as a shell expects of Ctrl-Z (it shows 128+20); in an orphaned group it stops nobody (setpgid(2)). */
+	sigemptyset(&stop);
+	sigaddset(&stop, SIGTSTP);
+	(void)kill(getpid(), SIGTSTP);
+	(void)sigprocmask(SIG_UNBLOCK, &stop, NULL);
 	/* continued */
+	(void)sigprocmask(SIG_BLOCK, &stop, NULL);
 	terminal_raw(&r->terminal);
 	terminal_resize(&r->terminal);
 	tell_init(r, MSG_SIGNAL, SIGCONT);

@@ -104,6 +104,15 @@ int fd_close_all_but(unsigned int first, int *keep, size_t count, struct error *
 	return 0;
 }
 
+int fd_fill_stdio(struct error *err)
+{
+	for (int i = 0; i < 3; i++) {
+		if (fcntl(i, F_GETFD) < 0 && open("/dev/null", i == 0 ? O_RDONLY : O_WRONLY) != i)
+			return error_errno(err, "open /dev/null as descriptor %d", i);
+	}
+	return 0;
+}
+
 int fd_socketpair(int out[2], struct error *err)
 {
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, out) < 0)

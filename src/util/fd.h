@@ -24,6 +24,10 @@ int fd_write_file_at(int dirfd, const char *path, const char *text, struct error
 /* Close every descriptor from `first` up but the `count` ones in keep (which is sorted in place; -1 entries are ignored). */
 int fd_close_all_but(unsigned int first, int *keep, size_t count, struct error *err);
 
+/* Put /dev/null where a standard descriptor is closed, before anything else is opened: it would take that number, and so
+ * a report or a signalfd would become the workload's stdin or stdout. */
+int fd_fill_stdio(struct error *err);
+
 /* Connected AF_UNIX SOCK_SEQPACKET pair, close-on-exec. */
 int fd_socketpair(int out[2], struct error *err);
 

@@ -42,7 +42,7 @@ fits() {
 	one refused 125 --without seccomp -- true
 	one refused 125 --tenant stranger -- true
 	one failed 125 --ro /no/such/path -- true
-	one exited 0 --waive syscalls --without seccomp --cpus 0.5 --memory none --pids none --disk none -- true
+	one exited 0 --waive syscalls --waive terminal --waive network --waive memory --without seccomp --cpus 0.5 --memory none --pids none --disk none -- true
 	one exited 0 --tier process -- true
 	one exited 1 --disk 4M -- sh -c 'head -c 9M /dev/zero >f'
 	one exited 0 -- printf '\377'
@@ -87,6 +87,9 @@ time.sleep(20)'
 	sandboxed -- sh -c 'for fd in 3 4 5 6 7 8 9; do echo forged >&$fd; done; exit 0' 2>/dev/null
 	fits "$REPORT"
 	report_is 'outcome == "exited"'
+	# not even where a closed stdin or stdout leaves its number free
+	sandboxed -- sh -c 'echo forged; echo forged >&0; true' <&- >&- 2>/dev/null
+	fits "$REPORT"
 }
 
 @test "report: what was asked for is what it says" {

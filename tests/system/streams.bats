@@ -28,7 +28,8 @@ bats_require_minimum_version 1.5.0
 	sandboxed --output-limit 100000 -- sh -c 'head -c 60000 /dev/zero; head -c 60000 /dev/zero >&2; sleep 20' >one 2>two ||
 		[[ $? == 137 ]]
 	[[ $(cat one two | wc -c) == 100000 ]]
-	report_is 'outcome == "output"' 'output.stdout_bytes + output.stderr_bytes == 120000'
+	# it is ended as soon as one byte too many was seen, which may be before it has written all
+	report_is 'outcome == "output"' '100000 < output.stdout_bytes + output.stderr_bytes <= 120000'
 }
 
 @test "output: the launcher's memory does not grow with a flood" {
@@ -78,6 +79,8 @@ print(os.waitstatus_to_exitcode(status), usage.ru_maxrss < 48 << 10)' \
 	run -0 bash -c 'printf abc | "$@"' bash "$BULKHEAD" run --quiet -- sh -c 'cat; echo end'
 	[[ $output == abcend ]]
 	run -0 bash -c '"$@" <&-' bash "$BULKHEAD" run --quiet -- sh -c 'cat; echo end'
+	[[ $output == end ]]
+	run -0 bash -c '"$@" <&-' bash "$BULKHEAD" run --quiet --report "$REPORT" -- sh -c 'cat; echo end'
 	[[ $output == end ]]
 	timeout "$HANG_S" "$BULKHEAD" run --quiet -- sh -c 'echo lost; exit 3' >&- || [[ $? == 3 ]]
 	timeout "$HANG_S" "$BULKHEAD" run --quiet -- sh -c 'echo lost >&2; exit 3' 2>&- || [[ $? == 3 ]]

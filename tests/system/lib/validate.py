@@ -15,6 +15,8 @@ def undescribed(node, path):
             found += [f"{path}.{name}: has no description" for name, sub in node["properties"].items()
                       if "description" not in sub and "$ref" not in sub]
         for key, sub in node.items():
+            if key in ("if", "then", "else", "not"):
+                continue  # conditions narrow what is described elsewhere
             found += undescribed(sub, f"{path}/{key}")
     elif isinstance(node, list):
         for i, sub in enumerate(node):
