@@ -107,7 +107,7 @@ int fd_close_all_but(unsigned int first, int *keep, size_t count, struct error *
 int fd_fill_stdio(struct error *err)
 {
 	for (int i = 0; i < 3; i++) {
-		if (fcntl(i, F_GETFD) < 0 && open("/dev/null", i == 0 ? O_RDONLY : O_WRONLY) != i)
+		if (fcntl(i, F_GETFD) < 0 && errno == EBADF && open("/dev/null", i == 0 ? O_RDONLY : O_WRONLY) != i)
 			return error_errno(err, "open /dev/null as descriptor %d", i);
 	}
 	return 0;
