@@ -127,6 +127,7 @@ print(zombies())'
 
 # Start in the background, with its output in the file "out"; wait until it says ready.
 start() {
+	rm -f out # a word of the last one must not be taken for this one's
 	"$@" >out 2>&1 </dev/null 3>&- &
 	STARTED=$!
 	eventually file_has out ready
