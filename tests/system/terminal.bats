@@ -41,6 +41,10 @@ in_terminal() {
 	in_terminal suspend
 }
 
+@test "Ctrl-Z does nothing where nobody could continue it" {
+	in_terminal suspend_alone
+}
+
 @test "the terminal's settings are restored after every kind of end" {
 	in_terminal restored
 }

@@ -21,6 +21,14 @@ teardown() {
 	for pid in $(tagged); do kill -KILL "$pid" 2>/dev/null || true; done
 }
 
+# Forks until it is stopped; a shell would give up at the first fork that fails.
+BOMB='import os, time
+while True:
+    try:
+        os.fork()
+    except OSError:
+        time.sleep(0.001)'
+
 # bulkhead run, with the report in $REPORT; a hang becomes a failure.
 sandboxed() {
 	timeout -k 5 "$HANG_S" "$BULKHEAD" run --quiet --report "$REPORT" "$@"
