@@ -158,8 +158,12 @@ static int clone_init(struct confinement *c, struct started *s, struct error *er
 	 * but the group, which a second plan does without. */
 	if (pid < 0 && errno == ENOSYS && !(args.flags & CLONE_INTO_CGROUP))
 		pid = syscall(SYS_clone, (unsigned long)(args.flags | SIGCHLD), NULL, &s->init_pidfd, NULL, 0);
-	if (pid == 0)
+	if (pid == 0) {
+		/* our copies of the launcher's ends: with them open init would wait for a dead launcher for ever */
+		fd_close(&s->control_fd);
+		fd_close(&s->gate_fd);
 		init_main(c, c->caller_mask_set ? &c->caller_mask : &mask);
+	}
 	if (sigprocmask(SIG_SETMASK, &mask, NULL) < 0 && pid > 0)
 		return error_errno(err, "restore the signal mask");
 	if (pid < 0) {
