@@ -244,7 +244,7 @@ NO_PIDNS=(--without pidns --without mountns --without userns)
 # --- who may outlive whom
 
 group_of() {
-	find /sys/fs/cgroup -type d -name "bulkhead-*-$1-*" 2>/dev/null | grep -q .
+	find /sys/fs/cgroup -type d -regextype egrep -regex ".*/bulkhead-[0-9a-f]+-$1-[^/]*" 2>/dev/null | grep -q .
 }
 
 no_group_of() {
