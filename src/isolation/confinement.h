@@ -38,9 +38,8 @@ struct resolved_grant {
 	ino_t ino;
 	uid_t owner; /* on the host, for the idmapped mount */
 	gid_t group;
-	char inside
-		[2]
-		[INSIDE_MAX]; /* where it appears: as asked and, where a link was followed, as resolved ("" if the same) */
+	/* where it appears: as asked and, where a link was followed, as resolved ("" if the same) */
+	char inside[2][INSIDE_MAX];
 };
 
 /* What the workload's standard descriptors are. */
@@ -70,7 +69,7 @@ struct confinement {
 	struct resolved_grant grants[BOUNDARY_GRANTS_MAX];
 	size_t grant_count;
 	struct stdio_plan stdio;
-	char **envp;	      /* written for the workload; see environment.h */
+	char **envp;	      /* written for the workload; see environment.c */
 	char cwd[INSIDE_MAX]; /* where the workload starts */
 
 	sigset_t caller_mask; /* what the workload gets back, where the launcher has blocked signals for itself */

@@ -85,13 +85,13 @@ static const char *link_of(enum mechanism m)
 /* The namespace's inode: one that differs from ours is another namespace (namespaces(7)). */
 void namespaces_observe(const struct observation *o, enum mechanism m, struct finding *out)
 {
-	char path[32];
+	char theirs_path[32], our_path[32];
 	struct stat theirs, ours;
-	autofd self = open("/proc/self/ns", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	const char *link = link_of(m);
 
-	(void)snprintf(path, sizeof(path), "ns/%s", link);
-	if (self < 0 || fstatat(o->proc_fd, path, &theirs, 0) < 0 || fstatat(self, link, &ours, 0) < 0) {
+	(void)snprintf(theirs_path, sizeof(theirs_path), "ns/%s", link);
+	(void)snprintf(our_path, sizeof(our_path), "/proc/self/ns/%s", link);
+	if (fstatat(o->proc_fd, theirs_path, &theirs, 0) < 0 || stat(our_path, &ours) < 0) {
 		finding_set(out, FINDING_FAILED, errno, "/proc/<pid>/ns/%s cannot be read: %s", link, strerror(errno));
 		return;
 	}

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "isolation/plan.h"
+#include "util/text.h"
 
 static const char *const finding_states[] = {
 	[FINDING_NOT_ASKED] = "not asked",  [FINDING_AVAILABLE] = "untried",	   [FINDING_ENFORCED] = "enforced",
@@ -43,17 +44,6 @@ void finding_set(struct finding *f, enum finding_state state, int code, const ch
 	va_end(ap);
 }
 
-/* snprintf at the end of a bounded text; what does not fit is dropped. */
-static void __attribute__((format(printf, 3, 4))) append(char *text, size_t size, const char *fmt, ...)
-{
-	size_t used = strlen(text);
-	va_list ap;
-
-	va_start(ap, fmt);
-	(void)vsnprintf(text + used, size - used, fmt, ap);
-	va_end(ap);
-}
-
 static bool works(const struct finding *f)
 {
 	return f->state == FINDING_ENFORCED || f->state == FINDING_AVAILABLE || f->state == FINDING_PARTIAL;
@@ -85,8 +75,8 @@ static void describe_observation(struct verdict *v, const struct evidence *e, co
 	v->how[0] = '\0';
 	for (int m = 0; m < MECH_COUNT; m++) {
 		if ((a->needs & MECH_BIT(m)) && e->mechanisms[m].how[0])
-			append(v->how, sizeof(v->how), "%s%s: %s", v->how[0] ? "; " : "",
-			       mechanism_name((enum mechanism)m), e->mechanisms[m].how);
+			text_append(v->how, sizeof(v->how), "%s%s: %s", v->how[0] ? "; " : "",
+				    mechanism_name((enum mechanism)m), e->mechanisms[m].how);
 	}
 }
 
@@ -102,13 +92,13 @@ static void describe_failure(struct verdict *v, const struct evidence *e, const 
 			if (!(rows[i].needs & MECH_BIT(m)) || (told & MECH_BIT(m)) || works(f))
 				continue;
 			told |= MECH_BIT(m);
-			append(v->how, sizeof(v->how), "%s%s %s%s%s", v->how[0] ? "; " : "",
-			       mechanism_name((enum mechanism)m), finding_state_name(f->state), f->how[0] ? ": " : "",
-			       f->how);
+			text_append(v->how, sizeof(v->how), "%s%s %s%s%s", v->how[0] ? "; " : "",
+				    mechanism_name((enum mechanism)m), finding_state_name(f->state),
+				    f->how[0] ? ": " : "", f->how);
 		}
 	}
 	if (count == 0)
-		append(v->how, sizeof(v->how), "no mechanism in this build");
+		text_append(v->how, sizeof(v->how), "no mechanism in this build");
 }
 
 static void judge_one(struct evidence *e, const struct boundary *b, enum guarantee g)
@@ -124,7 +114,7 @@ static void judge_one(struct evidence *e, const struct boundary *b, enum guarant
 	v->required = required;
 	if (g == G_NETWORK && b->net == NET_HOST) {
 		v->state = VERDICT_GRANTED;
-		append(v->how, sizeof(v->how), "--net host");
+		text_append(v->how, sizeof(v->how), "--net host");
 		return;
 	}
 	for (size_t i = 0; i < count; i++) {
@@ -237,9 +227,9 @@ int evidence_refusal(const struct evidence *e, struct error *err)
 	used = err ? strlen(err->text) : 0;
 	/* A command that is cut is worse than none. */
 	if (err && remedy)
-		append(err->text, sizeof(err->text), "; to fix: %s",
-		       used + strlen("; to fix: ") + strlen(remedy) < sizeof(err->text) ? remedy
-											: "see bulkhead doctor");
+		text_append(err->text, sizeof(err->text), "; to fix: %s",
+			    used + strlen("; to fix: ") + strlen(remedy) < sizeof(err->text) ? remedy
+											     : "see bulkhead doctor");
 	return -EPERM;
 }
 

@@ -2,9 +2,10 @@
 
 #include <errno.h>
 #include <jansson.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "util/text.h"
 
 static json_t *number(uint64_t value)
 {
@@ -160,44 +161,34 @@ void report_write_text(FILE *to, const struct boundary *b, const struct evidence
 	(void)b;
 }
 
-static void __attribute__((format(printf, 3, 4))) add(char *buf, size_t size, const char *fmt, ...)
-{
-	size_t used = strlen(buf);
-	va_list ap;
-
-	va_start(ap, fmt);
-	(void)vsnprintf(buf + used, size - used, fmt, ap);
-	va_end(ap);
-}
-
 static void summarize_end(const struct boundary *b, const struct outcome *o, char *buf, size_t size)
 {
 	const struct limits *l = &b->limits;
 
 	switch (o->kind) {
 	case OUTCOME_REFUSED:
-		add(buf, size, "refused: %s", o->error.text);
+		text_append(buf, size, "refused: %s", o->error.text);
 		return;
 	case OUTCOME_FAILED:
-		add(buf, size, "failed: %s", o->error.text);
+		text_append(buf, size, "failed: %s", o->error.text);
 		return;
 	case OUTCOME_NOT_STARTED:
-		add(buf, size, "%s", o->error.text);
+		text_append(buf, size, "%s", o->error.text);
 		return;
 	case OUTCOME_TIMED_OUT:
-		add(buf, size, "timed out after %llu ms", (unsigned long long)l->timeout_ms);
+		text_append(buf, size, "timed out after %llu ms", (unsigned long long)l->timeout_ms);
 		return;
 	case OUTCOME_CPU_TIME:
-		add(buf, size, "ended by the CPU time limit of %llu ms", (unsigned long long)l->cpu_time_ms);
+		text_append(buf, size, "ended by the CPU time limit of %llu ms", (unsigned long long)l->cpu_time_ms);
 		return;
 	case OUTCOME_MEMORY:
-		add(buf, size, "killed by the memory limit of %llu bytes", (unsigned long long)l->memory_bytes);
+		text_append(buf, size, "killed by the memory limit of %llu bytes", (unsigned long long)l->memory_bytes);
 		return;
 	case OUTCOME_PIDS:
-		add(buf, size, "ended by the process limit of %llu", (unsigned long long)l->pids);
+		text_append(buf, size, "ended by the process limit of %llu", (unsigned long long)l->pids);
 		return;
 	case OUTCOME_OUTPUT:
-		add(buf, size, "ended by the output limit of %llu bytes", (unsigned long long)l->output_bytes);
+		text_append(buf, size, "ended by the output limit of %llu bytes", (unsigned long long)l->output_bytes);
 		return;
 	case OUTCOME_EXITED:
 	case OUTCOME_SIGNALED:
@@ -206,7 +197,7 @@ static void summarize_end(const struct boundary *b, const struct outcome *o, cha
 	}
 	for (unsigned int i = 0; i < LIMIT_HIT_COUNT; i++) {
 		if (o->limits_hit & (1u << i))
-			add(buf, size, "%s%s limit met", buf[0] ? ", " : "", limit_hit_name(i));
+			text_append(buf, size, "%s%s limit met", buf[0] ? ", " : "", limit_hit_name(i));
 	}
 }
 
@@ -229,9 +220,9 @@ bool report_summary(const struct boundary *b, const struct evidence *e, const st
 		const struct verdict *v = &e->guarantees[g];
 
 		if (v->required && (v->state == VERDICT_PARTIAL || v->state == VERDICT_WAIVED))
-			add(buf, size, "%s%s %s (%s)", buf[0] ? "; " : "", guarantee_id((enum guarantee)g),
-			    verdict_state_name(v->state),
-			    v->state == VERDICT_PARTIAL ? v->gap : waived_by(b, (enum guarantee)g));
+			text_append(buf, size, "%s%s %s (%s)", buf[0] ? "; " : "", guarantee_id((enum guarantee)g),
+				    verdict_state_name(v->state),
+				    v->state == VERDICT_PARTIAL ? v->gap : waived_by(b, (enum guarantee)g));
 	}
 	return buf[0] != '\0';
 }
