@@ -1,7 +1,7 @@
 /* floor: the least that a full sandbox can cost on this kernel.
  *
- * It makes the kernel objects that `bulkhead run` makes (user, pid, mount, net, ipc, uts and cgroup namespaces, a private root,
- * /proc, /dev, /tmp, a Landlock domain, a seccomp filter, memory and pids limits), runs the command, waits, and exits as it did.
+ * It makes the kernel objects that `bulkhead run` makes (user, pid, mount, net, ipc, uts and cgroup namespaces, a private root
+ * with the same mounts, /proc, /dev, a Landlock domain, a seccomp filter, memory and pids limits), runs the command, waits, and exits as it did.
  * It does nothing else: no probes, no evidence, no pid 1 of its own, no deadline, no signal forwarding, no report, no messages
  * beyond the step that failed. What bulkhead takes above this is bulkhead's own; what is below it would be a weaker sandbox.
  *
@@ -153,7 +153,11 @@ static void child_id_maps(void)
 
 static void child_root(void)
 {
-	static const char *const dir[] = { "usr", "etc", "dev", "proc", "tmp", "home", "home/user" };
+	static const char *const dir[] = { "usr",  "etc", "etc/ssl", "dev",	  "dev/shm", "dev/pts",
+					   "proc", "tmp", "home",    "home/user", "work" };
+	static const char *const writable[] = { "tmp", "home/user", "dev/shm", "work" };
+	static const char *const etc[] = { "alternatives", "fonts", "ImageMagick-6", "ImageMagick-7", "ssl/certs" };
+	static const char *const etc_file[] = { "ld.so.cache", "mime.types" };
 	static const char *const link[] = { "bin", "sbin", "lib", "lib32", "lib64" };
 	static const char *const node[] = { "null", "zero", "full", "random", "urandom", "tty" };
 	static const struct {
@@ -164,7 +168,7 @@ static void child_root(void)
 		{ "/proc/self/fd/1", "dev/stdout" },
 		{ "/proc/self/fd/2", "dev/stderr" },
 	};
-	int root = new_filesystem("tmpfs", "0755", "1m", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	int root = new_filesystem("tmpfs", "0755", "257m", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 	int fd;
 
 	/* Attached over "/" first: before Linux 6.15 nothing can be mounted in a detached tree. */
@@ -181,7 +185,6 @@ static void child_root(void)
 	write_file(root, "etc/group", O_CREAT, "user:x:1000:\n");
 	write_file(root, "etc/hosts", O_CREAT, "127.0.0.1 localhost\n");
 	write_file(root, "etc/nsswitch.conf", O_CREAT, "passwd: files\ngroup: files\nhosts: files\n");
-	write_file(root, "etc/ld.so.cache", O_CREAT, "");
 	for (size_t i = 0; i < sizeof node / sizeof *node; i++) {
 		char from[16];
 
@@ -193,15 +196,31 @@ static void child_root(void)
 	for (size_t i = 0; i < sizeof dev_link / sizeof *dev_link; i++)
 		MUST(symlinkat(dev_link[i].from, root, dev_link[i].to));
 	bind_over(root, "/usr", "usr", MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
-	if (access("/etc/ld.so.cache", R_OK) == 0)
-		bind_over(root, "/etc/ld.so.cache", "etc/ld.so.cache",
+	for (size_t i = 0; i < sizeof etc / sizeof *etc + sizeof etc_file / sizeof *etc_file; i++) {
+		size_t dirs = sizeof etc / sizeof *etc;
+		char from[40];
+
+		snprintf(from, sizeof from, "/etc/%s", i < dirs ? etc[i] : etc_file[i - dirs]);
+		if (access(from, R_OK))
+			continue;
+		if (i < dirs)
+			MUST(mkdirat(root, from + 1, 0755));
+		else
+			write_file(root, from + 1, O_CREAT, "");
+		bind_over(root, from, from + 1,
 			  MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+	}
+	fd = new_filesystem("devpts", "0620", NULL, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
+	MUST(sys_move_mount(fd, root, "dev/pts"));
+	close(fd);
 	fd = new_filesystem("proc", NULL, NULL, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
 	MUST(sys_move_mount(fd, root, "proc"));
 	close(fd);
-	fd = new_filesystem("tmpfs", "1777", "256m", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
-	MUST(sys_move_mount(fd, root, "tmp"));
-	close(fd);
+	for (size_t i = 0; i < sizeof writable / sizeof *writable; i++) {
+		fd = (int)MUST(syscall(SYS_open_tree, root, writable[i], OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
+		MUST(sys_move_mount(fd, root, writable[i]));
+		close(fd);
+	}
 
 	MUST(set_attr(root, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV));
 	MUST(fchdir(root));
@@ -225,7 +244,9 @@ static void child_landlock(void)
 		{ "/proc", read_file },
 		{ "/dev", read_file | LANDLOCK_ACCESS_FS_WRITE_FILE },
 		{ "/tmp", all },
-		{ "/home/user", read_file },
+		{ "/work", all },
+		{ "/dev/shm", all },
+		{ "/home/user", all },
 		{ "/dev/null", LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE | (1ULL << 14) },
 	};
 	/* the struct as ABI 6 has it: older headers lack the last two members */
