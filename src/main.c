@@ -6,6 +6,7 @@
 #include "launch/completion.h"
 #include "util/error.h"
 #include "util/fd.h"
+#include "util/title.h"
 
 #define EXIT_USAGE 2
 #define EXIT_FAILED 125
@@ -72,6 +73,7 @@ int main(int argc, char **argv)
 {
 	struct error err;
 
+	title_remember(argc, argv);
 	if (fd_fill_stdio(&err) < 0) {
 		(void)fprintf(stderr, "bulkhead: %s\n", err.text);
 		return EXIT_FAILED;

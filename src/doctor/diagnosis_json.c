@@ -109,7 +109,7 @@ int diagnosis_print_json(const struct diagnosis *d, FILE *to, struct error *err)
 			 d->trials[d->asked].available, "tiers", trials_json(d), "checks", checks_json(d));
 	if (!root)
 		return error_set(err, ENOMEM, "no memory for the output");
-	if (json_dumpf(root, to, JSON_INDENT(2)) < 0 || fputc('\n', to) == EOF)
+	if (json_dumpf(root, to, JSON_INDENT(2)) < 0 || fputc('\n', to) == EOF || ferror(to))
 		r = error_errno(err, "write");
 	json_decref(root);
 	return r;

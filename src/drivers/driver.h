@@ -15,7 +15,7 @@ struct driver {
 	 * are those of confinement_prepare(), _start() and _observe(). */
 	int (*prepare)(struct confinement *c, enum mechanism *out_step, struct error *err);
 	int (*start)(struct confinement *c, struct started *s, struct error *err);
-	int (*observe)(struct confinement *c, const struct started *s, struct error *err);
+	int (*observe)(struct confinement *c, struct started *s, struct error *err);
 };
 
 extern const struct driver driver_process, driver_sandbox;

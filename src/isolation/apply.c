@@ -4,10 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>
+#include <linux/securebits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -18,23 +21,41 @@
 #include "isolation/tree.h"
 #include "util/fd.h"
 
+/* What is passed between processes counts, for as long as it is on its way, against all of one user's, and the sender's soft
+ * limit decides (unix(7), ETOOMANYREFS).  Somebody else of our user, a workload among them, must not stop us by it. */
+static void raise_descriptor_limit(struct confinement *c)
+{
+	static struct rlimit caller; /* once: a second plan starts from the raised one */
+	static bool known;
+	struct rlimit raised;
+
+	if (!known && getrlimit(RLIMIT_NOFILE, &caller) < 0)
+		return;
+	known = true;
+	c->caller_nofile = caller.rlim_cur;
+	raised = (struct rlimit){ caller.rlim_max, caller.rlim_max };
+	(void)setrlimit(RLIMIT_NOFILE, &raised);
+}
+
 void confinement_init(struct confinement *c, const struct boundary *b, struct evidence *e, const char *workdir)
 {
 	struct capability_sets caps;
 
-	memset(c, 0, sizeof(*c));
+	memset(c, 0, offsetof(struct confinement, grants));
 	c->boundary = b;
 	c->evidence = e;
 	c->workdir = workdir;
 	c->host_uid = geteuid();
 	c->host_gid = getegid();
 	c->uid_lock_fd = -1;
-	c->init_fd = c->gate_fd = -1;
-	c->ruleset_fd = c->outer_ruleset_fd = -1;
+	c->init_fd = c->gate_fd = c->peer_fd = -1;
+	c->ruleset_fd = -1;
 	c->workspace = (struct workspace)WORKSPACE_INIT;
 	for (int i = 0; i < 3; i++)
 		c->stdio.fd[i] = STDIO_CALLER;
 	cgroup_init(&c->cgroup);
+	c->caller_nofile = RLIM_INFINITY;
+	raise_descriptor_limit(c);
 	c->privileged = capability_get(&caps) == 0 && capability_effective(&caps, CAP_SYS_ADMIN) &&
 			capability_effective(&caps, CAP_SETUID) && capability_effective(&caps, CAP_SETGID);
 }
@@ -46,17 +67,43 @@ static void choose_inner_ids(struct confinement *c)
 	c->inner_gid = uses(c, MECH_USERNS) ? INNER_GID : c->host_gid;
 }
 
-/* Limits that no group can hold leave the group's kill file usable; whether rlimits will do is for the judge to say. */
-static int make_cgroup(struct confinement *c, struct error *err)
+static const struct limits *limits_of_group(const struct confinement *c)
 {
-	static struct boundary unlimited; /* the kill file alone, for a plan without limits by group */
-	int r;
+	/* the kill file alone, for a plan without limits by group */
+	static const struct limits none = { .memory_bytes = LIMIT_NONE, .cpu_milli = LIMIT_NONE, .pids = LIMIT_NONE };
+
+	return uses(c, MECH_CGROUP) ? &c->boundary->limits : &none;
+}
+
+static void no_kill_file(struct confinement *c)
+{
+	if (!uses(c, MECH_CGROUP_KILL))
+		return;
+	finding_set(&c->evidence->mechanisms[MECH_CGROUP_KILL], FINDING_UNSUPPORTED, 0,
+		    "no cgroup v2 group with a kill file could be made");
+	c->use &= ~MECH_BIT(MECH_CGROUP_KILL);
+}
+
+/* Nothing was asked for and nothing can be had. */
+static void no_group_at_all(struct confinement *c)
+{
+	if (c->cgroup.v2.parent_fd >= 0 || cgroup_v1_count(&c->cgroup) > 0)
+		return;
+	c->cgroup.limits = false;
+	c->cgroup.name[0] = '\0';
+	if (!uses(c, MECH_CGROUP))
+		return;
+	finding_set(&c->evidence->mechanisms[MECH_CGROUP], FINDING_UNSUPPORTED, EOPNOTSUPP,
+		    "no group can be made here");
+	c->use &= ~MECH_BIT(MECH_CGROUP);
+}
+
+/* Limits that no group can hold leave the group's kill file usable; whether rlimits will do is for the judge to say. */
+static int plan_cgroup(struct confinement *c, struct error *err)
+{
+	int r = cgroup_plan(&c->cgroup, limits_of_group(c), err);
 
 	if (!uses(c, MECH_CGROUP))
-		unlimited.limits =
-			(struct limits){ .memory_bytes = LIMIT_NONE, .cpu_milli = LIMIT_NONE, .pids = LIMIT_NONE };
-	r = cgroup_make(&c->cgroup, uses(c, MECH_CGROUP) ? c->boundary : &unlimited, err);
-	if (r == 0 && !uses(c, MECH_CGROUP))
 		c->cgroup.limits = false;
 	if (r == -EOPNOTSUPP) {
 		finding_set(&c->evidence->mechanisms[MECH_CGROUP], FINDING_UNSUPPORTED, EOPNOTSUPP, "%.190s",
@@ -64,11 +111,10 @@ static int make_cgroup(struct confinement *c, struct error *err)
 		c->use &= ~MECH_BIT(MECH_CGROUP);
 		r = 0;
 	}
-	if (r == 0 && !c->cgroup.kill) {
-		finding_set(&c->evidence->mechanisms[MECH_CGROUP_KILL], FINDING_UNSUPPORTED, 0,
-			    "no cgroup v2 group with a kill file could be made");
-		c->use &= ~MECH_BIT(MECH_CGROUP_KILL);
-	}
+	if (r == 0 && c->cgroup.v2.parent_fd < 0)
+		no_kill_file(c);
+	if (r == 0)
+		no_group_at_all(c);
 	return r;
 }
 
@@ -93,7 +139,47 @@ int confinement_prepare(struct confinement *c, enum mechanism *out_step, struct 
 	if (r < 0)
 		return r;
 	*out_step = MECH_CGROUP;
-	return uses(c, MECH_CGROUP) || uses(c, MECH_CGROUP_KILL) ? make_cgroup(c, err) : 0;
+	return uses(c, MECH_CGROUP) || uses(c, MECH_CGROUP_KILL) ? plan_cgroup(c, err) : 0;
+}
+
+/* What is there afterwards even if we are killed.  The v1 groups come later: make_v1_groups(). */
+static int make_what_stays(struct confinement *c, struct started *s, struct error *err)
+{
+	int r = workspace_make_planned(c, err);
+
+	if (r < 0) {
+		s->failed = MECH_WORKSPACE;
+		return r;
+	}
+	r = grants_link(c, err);
+	if (r < 0)
+		return r; /* the caller's own mistake */
+	r = cgroup_make_v2(&c->cgroup, limits_of_group(c), err);
+	if (r < 0)
+		s->failed = MECH_CGROUP;
+	else if (!c->cgroup.kill)
+		no_kill_file(c);
+	if (r == 0)
+		no_group_at_all(c);
+	return r;
+}
+
+/* While init builds the view and the workload's process makes its network; that process joins each as it comes. */
+static int make_v1_groups(struct confinement *c, struct started *s, struct error *err)
+{
+	struct message m = { .type = MSG_GROUP, .mechanism = -1 };
+	int r = cgroup_make_v1(&c->cgroup, limits_of_group(c), err);
+
+	if (r < 0) {
+		s->failed = MECH_CGROUP;
+		return r;
+	}
+	for (int k = 0; r == 0 && k < CG_CONTROLLER_COUNT; k++) {
+		if (c->cgroup.v1[k].tasks_fd >= 0)
+			r = message_send_fd(s->gate_fd, &m, c->cgroup.v1[k].tasks_fd, err);
+	}
+	/* Nobody is there to read: what ended them is the first word that we shall hear. */
+	return r == -EPIPE || r == -ECONNRESET ? 0 : r;
 }
 
 static int open_channels(struct confinement *c, struct started *s, struct error *err)
@@ -106,8 +192,9 @@ static int open_channels(struct confinement *c, struct started *s, struct error 
 	c->init_fd = pair[1];
 	if (setsockopt(s->control_fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0)
 		return error_errno(err, "ask for credentials on the control socket");
-	if (pipe2(gate, O_CLOEXEC) < 0)
-		return error_errno(err, "make the gate");
+	r = fd_socketpair(gate, err);
+	if (r < 0)
+		return error_wrap(err, "make the gate");
 	c->gate_fd = gate[0];
 	s->gate_fd = gate[1];
 	return 0;
@@ -138,13 +225,54 @@ static enum mechanism refused_namespace(const struct confinement *c)
 	return MECH_COUNT;
 }
 
+/* The kernel counts what is used inside a user namespace (inotify instances, further namespaces, ...) against whoever made it
+ * (user_namespaces(7), max_*).  That is the workload's own uid, not root: effective for the one call, with the capabilities
+ * kept (capabilities(7), SECBIT_NO_SETUID_FIXUP). */
+struct identity {
+	uid_t euid;
+	int bits, death_signal, dumpable;
+	bool changed;
+};
+
+/* Where it cannot be had (no CAP_SETPCAP, locked bits, a uid that is not mapped) we make it as ourselves: no guarantee rests
+ * on who is charged. */
+static void become_owner(const struct confinement *c, struct identity *out)
+{
+	*out = (struct identity){ .euid = geteuid() };
+	if (!uses(c, MECH_OWN_UID) || !uses(c, MECH_USERNS))
+		return;
+	out->bits = prctl(PR_GET_SECUREBITS, 0, 0, 0, 0);
+	out->dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
+	if (out->bits < 0 || out->dumpable < 0 || prctl(PR_GET_PDEATHSIG, &out->death_signal, 0, 0, 0) < 0 ||
+	    prctl(PR_SET_SECUREBITS, (unsigned long)out->bits | SECBIT_NO_SETUID_FIXUP, 0, 0, 0) < 0)
+		return;
+	out->changed = true;
+	if (syscall(SYS_setresuid, -1, c->host_uid, -1) == 0)
+		(void)syscall(SYS_setfsuid, out->euid); /* the group is still ours to put somebody into */
+}
+
+/* In the launcher; a change of ids has cleared the last two (prctl(2)). */
+static int become_ourselves(const struct identity *i, struct error *err)
+{
+	if (!i->changed)
+		return 0;
+	if (syscall(SYS_setresuid, -1, i->euid, -1) < 0 ||
+	    prctl(PR_SET_SECUREBITS, (unsigned long)i->bits, 0, 0, 0) < 0 ||
+	    prctl(PR_SET_PDEATHSIG, (unsigned long)i->death_signal, 0, 0, 0) < 0 ||
+	    (i->dumpable == 1 && prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0))
+		return error_errno(err, "become ourselves again");
+	return 0;
+}
+
 static int clone_init(struct confinement *c, struct started *s, struct error *err)
 {
 	struct clone_args args = { .flags = namespaces_clone_flags(c) | (uint64_t)CLONE_PIDFD,
 				   .exit_signal = SIGCHLD,
 				   .pidfd = (uint64_t)(uintptr_t)&s->init_pidfd };
+	struct identity before;
 	sigset_t all, mask;
 	long pid;
+	int r, code;
 
 	if (c->cgroup.v2.fd >= 0) {
 		args.flags |= (uint64_t)CLONE_INTO_CGROUP;
@@ -153,6 +281,7 @@ static int clone_init(struct confinement *c, struct started *s, struct error *er
 	sigfillset(&all);
 	if (sigprocmask(SIG_SETMASK, &all, &mask) < 0)
 		return error_errno(err, "block signals");
+	become_owner(c, &before);
 	pid = syscall(SYS_clone3, &args, sizeof(args));
 	/* Some containers answer clone3 as unknown, because its flags cannot be filtered.  clone(2) has all that is needed
 	 * but the group, which a second plan does without. */
@@ -164,11 +293,15 @@ static int clone_init(struct confinement *c, struct started *s, struct error *er
 		fd_close(&s->gate_fd);
 		init_main(c, c->caller_mask_set ? &c->caller_mask : &mask);
 	}
+	code = errno;
+	if (pid > 0)
+		s->init_pid = (pid_t)pid;
+	r = become_ourselves(&before, err);
 	if (sigprocmask(SIG_SETMASK, &mask, NULL) < 0 && pid > 0)
 		return error_errno(err, "restore the signal mask");
+	if (r < 0)
+		return r;
 	if (pid < 0) {
-		int code = errno;
-
 		s->init_pidfd = -1;
 		if (code == ENOSYS && c->cgroup.v2.fd >= 0)
 			s->failed = uses(c, MECH_CGROUP_KILL) ? MECH_CGROUP_KILL : MECH_CGROUP;
@@ -178,7 +311,6 @@ static int clone_init(struct confinement *c, struct started *s, struct error *er
 				 s->failed < MECH_COUNT ? mechanism_name(s->failed) : "", strerrordesc_np(code),
 				 s->failed < MECH_COUNT ? "" : " (a seccomp profile that forbids clone3 itself?)");
 	}
-	s->init_pid = (pid_t)pid;
 	return 0;
 }
 
@@ -197,7 +329,7 @@ static int write_maps(struct confinement *c, struct started *s, struct error *er
 	return message_send(s->control_fd, &go, err);
 }
 
-static int take_ready(struct started *s, const struct message *m, pid_t from, int fd, struct error *err)
+static int take_word(struct started *s, const struct message *m, pid_t from, int fd, struct error *err)
 {
 	switch ((enum message_type)m->type) {
 	case MSG_SCRATCH:
@@ -210,16 +342,30 @@ static int take_ready(struct started *s, const struct message *m, pid_t from, in
 			break;
 		s->terminal_fd = fd;
 		return 0;
-	case MSG_READY:
+	case MSG_SEPARATED:
+		if (s->workload_pid || from <= 0 || from == s->init_pid)
+			break;
 		s->workload_pid = from;
+		return 0;
+	case MSG_READY:
+		if (s->ready || from != s->workload_pid)
+			break;
+		s->ready = true;
 		s->shown = m->shown;
-		return 1;
+		return 0;
+	case MSG_CONFINED:
+		if (s->confined || from != s->init_pid)
+			break;
+		s->confined = true;
+		return 0;
 	case MSG_FAILED:
 		s->failed = m->mechanism >= 0 && m->mechanism < MECH_COUNT ? (enum mechanism)m->mechanism : MECH_COUNT;
 		if (err)
 			*err = m->error;
 		return m->error.code > 0 ? -m->error.code : -EIO;
 	case MSG_MAPPED:
+	case MSG_VIEW:
+	case MSG_GROUP:
 	case MSG_SIGNAL:
 	case MSG_TERMINATE:
 	case MSG_EXEC_FAILED:
@@ -232,13 +378,21 @@ static int take_ready(struct started *s, const struct message *m, pid_t from, in
 	return error_set(err, EPROTO, "message %u out of turn during set-up", m->type);
 }
 
-static int wait_for_ready(struct started *s, struct error *err)
+static bool heard(const struct started *s, enum message_type word)
 {
-	for (;;) {
-		struct pollfd p = { .fd = s->control_fd, .events = POLLIN };
+	return word == MSG_SEPARATED ? s->workload_pid > 0 : word == MSG_READY ? s->ready : s->confined;
+}
+
+/* Until the workload's process or init has said so: MSG_SEPARATED, MSG_READY or MSG_CONFINED. */
+static int wait_for_word(struct started *s, enum message_type word, struct error *err)
+{
+	while (!heard(s, word)) {
+		/* the socket's end does not tell of init's where the workload's process outlives it */
+		struct pollfd p[] = { { .fd = s->control_fd, .events = POLLIN },
+				      { .fd = s->init_pidfd, .events = POLLIN } };
 		struct message m;
 		pid_t from;
-		int fd, r = poll(&p, 1, SETUP_DEADLINE_MS);
+		int fd, r = poll(p, 2, SETUP_DEADLINE_MS);
 
 		if (r < 0 && errno == EINTR)
 			continue;
@@ -247,140 +401,141 @@ static int wait_for_ready(struct started *s, struct error *err)
 		if (r == 0)
 			return error_set(err, ETIMEDOUT, "the set-up did not end within %d s",
 					 SETUP_DEADLINE_MS / 1000);
-		r = message_receive(s->control_fd, &m, &from, &fd, err);
+		r = p[0].revents ? message_receive(s->control_fd, &m, &from, &fd, err) : 0;
 		if (r == 0)
 			return error_set(err, EPIPE, "init ended during the set-up");
 		if (r < 0)
 			return r;
-		r = take_ready(s, &m, from, fd, err);
-		if (r != 0)
-			return r < 0 ? r : 0;
+		r = take_word(s, &m, from, fd, err);
+		if (r < 0)
+			return r;
 	}
+	return 0;
+}
+
+/* What was seen of processes that a failed step was ending at the time is worth nothing. */
+static void forget_findings(struct confinement *c)
+{
+	for (int m = 0; m < MECH_COUNT; m++) {
+		if (uses(c, (enum mechanism)m))
+			finding_set(&c->evidence->mechanisms[m], FINDING_AVAILABLE, 0, "%s", "");
+	}
+}
+
+/* What could not be seen may have ended by a step that failed: its word about that is the better reason. */
+static int observe_and_wait(struct confinement *c, struct started *s, bool early, enum message_type word,
+			    struct error *err)
+{
+	struct error unseen;
+	int seen = observation_take(c, s, early, &unseen), r = wait_for_word(s, word, err);
+
+	if (r == 0 && seen < 0 && err)
+		*err = unseen;
+	if (r < 0)
+		forget_findings(c);
+	return r < 0 ? r : seen;
+}
+
+static bool sweeps_adopted(const struct confinement *c)
+{
+	return uses(c, MECH_SUBREAPER) && !uses(c, MECH_PIDNS);
+}
+
+static int open_status(pid_t pid)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	return open(path, O_RDONLY | O_CLOEXEC); /* -1: then init is not seen to be confined */
 }
 
 int confinement_start(struct confinement *c, struct started *s, struct error *err)
 {
-	int r = open_channels(c, s, err);
+	int r = make_what_stays(c, s, err);
 
+	/* whoever outlives init becomes our child: tree_sweep_adopted() */
+	if (r == 0 && sweeps_adopted(c) && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
+		r = error_errno(err, "become a subreaper");
+	if (r == 0)
+		r = open_channels(c, s, err);
 	if (r == 0)
 		r = clone_init(c, s, err);
 	if (r < 0)
 		return r;
+	/* while it may be looked at: where /proc hides what cannot be traced, it is gone from view once it is undumpable */
+	s->init_status_fd = open_status(s->init_pid);
 	/* our copies of the others' ends, so that their death is our end of file */
 	fd_close(&c->init_fd);
 	fd_close(&c->gate_fd);
 	r = write_maps(c, s, err);
-	return r < 0 ? r : wait_for_ready(s, err);
+	if (r == 0)
+		r = make_v1_groups(c, s, err);
+	if (r < 0)
+		return r;
+	namespaces_note_ours(c); /* init builds the view meanwhile */
+	r = wait_for_word(s, MSG_SEPARATED, err);
+	return r < 0 ? r : observe_and_wait(c, s, true, MSG_READY, err); /* and still does */
 }
 
-static void observe_userns(const struct observation *o, struct finding *out)
+/* What was applied without an error and is not seen to be in force puts the whole plan in doubt: other mechanisms may rest
+ * on it, and the host does not do what it says. */
+static int refuse_failed(const struct confinement *c, struct error *err)
 {
-	namespaces_observe(o, MECH_USERNS, out);
-}
-
-static void observe_pidns(const struct observation *o, struct finding *out)
-{
-	namespaces_observe(o, MECH_PIDNS, out);
-	if (out->state == FINDING_ENFORCED && o->shown.proc_masked)
-		finding_set(out, FINDING_ENFORCED, 0,
-			    "pid namespace of its own; /proc stays empty, as the host masks its own");
-}
-
-static void observe_netns(const struct observation *o, struct finding *out)
-{
-	namespaces_observe(o, MECH_NETNS, out);
-}
-
-static void observe_ipcns(const struct observation *o, struct finding *out)
-{
-	namespaces_observe(o, MECH_IPCNS, out);
-}
-
-static void observe_utsns(const struct observation *o, struct finding *out)
-{
-	namespaces_observe(o, MECH_UTSNS, out);
-}
-
-static void observe_cgroupns(const struct observation *o, struct finding *out)
-{
-	namespaces_observe(o, MECH_CGROUPNS, out);
-}
-
-const struct control control_table[MECH_COUNT] = {
-	[MECH_USERNS] = { MECH_USERNS, observe_userns },
-	[MECH_PIDNS] = { MECH_PIDNS, observe_pidns },
-	[MECH_MOUNTNS] = { MECH_MOUNTNS, mounts_observe },
-	[MECH_NETNS] = { MECH_NETNS, observe_netns },
-	[MECH_IPCNS] = { MECH_IPCNS, observe_ipcns },
-	[MECH_UTSNS] = { MECH_UTSNS, observe_utsns },
-	[MECH_CGROUPNS] = { MECH_CGROUPNS, observe_cgroupns },
-	[MECH_LANDLOCK] = { MECH_LANDLOCK, landlock_observe },
-	[MECH_LANDLOCK_SCOPE] = { MECH_LANDLOCK_SCOPE, landlock_scope_observe },
-	[MECH_SECCOMP] = { MECH_SECCOMP, seccomp_observe },
-	[MECH_CAPS] = { MECH_CAPS, caps_observe },
-	[MECH_NNP] = { MECH_NNP, nnp_observe },
-	[MECH_OWN_UID] = { MECH_OWN_UID, creds_observe },
-	[MECH_CGROUP] = { MECH_CGROUP, cgroup_observe },
-	[MECH_CGROUP_KILL] = { MECH_CGROUP_KILL, cgroup_kill_observe },
-	[MECH_RLIMITS] = { MECH_RLIMITS, rlimits_observe },
-	[MECH_SUBREAPER] = { MECH_SUBREAPER, subreaper_observe },
-	[MECH_SESSION] = { MECH_SESSION, session_observe },
-	[MECH_ENVIRONMENT] = { MECH_ENVIRONMENT, environment_observe },
-	[MECH_DESCRIPTORS] = { MECH_DESCRIPTORS, descriptors_observe },
-	[MECH_WORKSPACE] = { MECH_WORKSPACE, workspace_observe },
-};
-
-const char *observation_status(const struct observation *o, const char *key)
-{
-	size_t n = strlen(key);
-
-	for (const char *line = o->status; line; line = strchr(line, '\n')) {
-		line += *line == '\n';
-		if (strncmp(line, key, n) == 0 && line[n] == ':' && line[n + 1] == '\t')
-			return line + n + 2;
-	}
-	return NULL;
-}
-
-int confinement_observe(struct confinement *c, const struct started *s, struct error *err)
-{
-	struct observation o = { .c = c, .pid = s->workload_pid, .proc_fd = -1, .shown = s->shown };
-	char path[64];
-	autofd dir = -1;
-
-	if (s->workload_pid <= 0)
-		return error_set(err, ESRCH, "the kernel did not say which process is the workload");
-	(void)snprintf(path, sizeof(path), "/proc/%d", s->workload_pid);
-	dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (dir < 0)
-		return error_errno(err, "open %s", path);
-	o.proc_fd = dir;
-	if (fd_read_file_at(dir, "status", o.status, sizeof(o.status), err) < 0)
-		return error_wrap(err, "look at the workload");
 	for (int m = 0; m < MECH_COUNT; m++) {
-		if (uses(c, (enum mechanism)m))
-			control_table[m].observe(&o, &c->evidence->mechanisms[m]);
+		const struct finding *f = &c->evidence->mechanisms[m];
+
+		if (uses(c, (enum mechanism)m) && f->state == FINDING_FAILED)
+			return error_set(err, EPERM, "%s was applied and is not seen to be in force: %.190s",
+					 mechanism_name((enum mechanism)m), f->how);
 	}
-	return (int)evidence_judge(c->evidence, c->boundary);
+	return 0;
+}
+
+int confinement_observe(struct confinement *c, struct started *s, struct error *err)
+{
+	int r = observe_and_wait(c, s, false, MSG_CONFINED, err);
+
+	if (r < 0)
+		return r;
+	observation_take_last(c, s);
+	r = refuse_failed(c, err);
+	return r < 0 ? r : (int)evidence_judge(c->evidence, c->boundary);
 }
 
 int confinement_release(struct started *s, struct error *err)
 {
 	int r = fd_write_all(s->gate_fd, "g", 1, err);
 
+	fd_close(&s->proc_fd);
 	fd_close(&s->gate_fd);
 	return r < 0 ? error_wrap(err, "open the gate") : 0;
+}
+
+static bool init_gone_within(const struct started *s, int ms)
+{
+	struct pollfd p = { .fd = s->init_pidfd, .events = POLLIN };
+
+	return s->init_pidfd < 0 || poll(&p, 1, ms) > 0;
 }
 
 void confinement_abort(struct confinement *c, struct started *s)
 {
 	tree_kill(c, s);
 	fd_close(&s->gate_fd);
-	fd_close(&s->control_fd);
+	if (!uses(c, MECH_PIDNS)) { /* when init has done what it can, or is too slow */
+		(void)init_gone_within(s, TREE_LATE_MS);
+		tree_kill_late(c);
+	}
+	if (s->init_pid > 0 && !init_gone_within(s, TREE_DEATH_MS)) /* frozen, or in a call that does not end */
+		(void)syscall(SYS_pidfd_send_signal, s->init_pidfd, SIGKILL, NULL, 0);
+	if (s->init_pid > 0 && init_gone_within(s, 0))
+		(void)waitpid(s->init_pid, NULL, 0);
+	if (sweeps_adopted(c))
+		tree_sweep_adopted(c);
 	fd_close(&s->terminal_fd);
 	fd_close(&s->scratch_fd);
-	if (s->init_pid > 0)
-		(void)waitpid(s->init_pid, NULL, 0);
+	fd_close(&s->proc_fd);
+	fd_close(&s->init_status_fd);
 	s->init_pid = 0;
 	fd_close(&s->init_pidfd);
 }

@@ -102,46 +102,37 @@ static int v2_wrap(const struct cgroup_use *u, struct error *err)
 	return error_wrap(err, "%s", path);
 }
 
-static int v2_group_make(struct cgroup *c, const struct cgroup_host *h, controller_set need, struct error *err)
+static int v2_refused(const struct cgroup_use *u, struct error *err)
+{
+	(void)v2_wrap(u, err);
+	return cgroup_refusal(err);
+}
+
+/* ---- planning ---- */
+
+static int may_make_below(int parent_fd, struct error *err)
+{
+	if (faccessat(parent_fd, ".", W_OK | X_OK, AT_EACCESS) == 0)
+		return 0;
+	return error_set(err, errno == EROFS ? EROFS : EOPNOTSUPP, "not writable by uid %u", geteuid());
+}
+
+static int v2_place(struct cgroup *c, const struct cgroup_host *h, controller_set need, struct error *err)
 {
 	int r = need ? cgroup_v2_parent(h, need, &c->v2.parent_fd, err) : cgroup_v2_own(h, &c->v2.parent_fd, err);
 
-	if (r == 0) {
-		r = use_make(&c->v2, c->name, err);
-		if (r < 0)
-			(void)v2_wrap(&c->v2, err);
-	}
-	if (r < 0) {
+	if (r == 0 && may_make_below(c->v2.parent_fd, err) < 0)
+		r = v2_refused(&c->v2, err);
+	if (r < 0)
 		use_close(&c->v2);
-		return r;
-	}
-	c->kill_fd = openat(c->v2.fd, "cgroup.kill", O_WRONLY | O_CLOEXEC); /* Linux 5.14 */
-	c->kill = c->kill_fd >= 0;
-	return 0;
-}
-
-static int v2_limits_write(struct cgroup *c, controller_set need, const struct limits *l, struct error *err)
-{
-	for (int k = 0; k < CG_CONTROLLER_COUNT; k++) {
-		int r;
-
-		if (!(need & CG_BIT(k)))
-			continue;
-		r = cgroup_limit_v2(c->v2.fd, (enum cgroup_controller)k, l, err);
-		if (r < 0) {
-			(void)error_wrap(err, "%s", cgroup_controller_names[k]);
-			(void)v2_wrap(&c->v2, err);
-			return cgroup_refusal(err);
-		}
-		c->v2_limits[k] = true;
-	}
-	return 0;
+	else
+		c->v2_need = need;
+	return r;
 }
 
 /* The v2 group is wanted even where it holds no limit, for the kill file and the CPU time; without it the run has
  * other means, so that its want is then no error. */
-static int v2_make(struct cgroup *c, const struct cgroup_host *h, controller_set need, const struct limits *l,
-		   struct error *err)
+static int v2_plan(struct cgroup *c, const struct cgroup_host *h, controller_set need, struct error *err)
 {
 	struct error unused;
 	char words[64];
@@ -151,31 +142,28 @@ static int v2_make(struct cgroup *c, const struct cgroup_host *h, controller_set
 		return !need ? 0
 			     : error_set(err, EOPNOTSUPP, "no cgroup hierarchy that offers %s is mounted",
 					 cgroup_set_words(need, words, sizeof(words)));
-	r = v2_group_make(c, h, need, need ? err : &unused);
-	if (r == 0)
-		r = v2_limits_write(c, need, l, err);
-	if (r == 0)
+	r = v2_place(c, h, need, need ? err : &unused);
+	if (r == 0 || !need)
 		return 0;
-	v2_undo(c);
-	if (need && r == -EOPNOTSUPP) {
-		(void)v2_group_make(c, h, 0, &unused);
+	if (r == -EOPNOTSUPP) {
+		(void)v2_place(c, h, 0, &unused);
 		if (geteuid() != 0)
 			cgroup_error_append(err, "; try ", CGROUP_REMEDY_USER);
 	}
-	return need ? r : 0;
+	return r;
 }
 
 /* An earlier controller's group on the same hierarchy, or -1. */
 static signed char v1_shared(const struct cgroup *c, const struct cgroup_host *h, int k)
 {
 	for (int j = 0; j < k; j++) {
-		if (c->v1[j].fd >= 0 && strcmp(h->v1_mount[j], h->v1_mount[k]) == 0)
+		if (c->v1[j].parent_fd >= 0 && strcmp(h->v1_mount[j], h->v1_mount[k]) == 0)
 			return (signed char)j;
 	}
 	return -1;
 }
 
-static int v1_group_make(struct cgroup *c, const struct cgroup_host *h, int k, struct error *err)
+static int v1_place(struct cgroup *c, const struct cgroup_host *h, int k, struct error *err)
 {
 	struct cgroup_use *u = &c->v1[k];
 	int r;
@@ -186,60 +174,38 @@ static int v1_group_make(struct cgroup *c, const struct cgroup_host *h, int k, s
 	if (h->v1_read_only[k])
 		return error_set(err, EOPNOTSUPP, "mounted read-only");
 	r = cgroup_v1_parent(h, (enum cgroup_controller)k, &u->parent_fd, err);
-	if (r == 0)
-		r = use_make(u, c->name, err);
-	if (r == 0) {
-		/* The kernel checks the rights of whoever opened the file, so the child may write to it later. */
-		u->tasks_fd = openat(u->fd, "tasks", O_WRONLY | O_CLOEXEC);
-		if (u->tasks_fd < 0)
-			r = error_errno(err, "open tasks");
-	}
-	if (r < 0) {
-		use_undo(u, c->name);
-		return r;
-	}
-	c->v1_at[k] = (signed char)k;
-	return 0;
+	if (r == 0 && may_make_below(u->parent_fd, err) < 0)
+		r = cgroup_refusal(err);
+	if (r < 0)
+		use_close(u);
+	else
+		c->v1_at[k] = (signed char)k;
+	return r;
 }
 
-static int v1_controller_make(struct cgroup *c, const struct cgroup_host *h, int k, const struct limits *l,
-			      struct error *err)
-{
-	int r = v1_group_make(c, h, k, err);
-
-	if (r == 0) {
-		r = cgroup_limit_v1(c->v1[c->v1_at[k]].fd, (enum cgroup_controller)k, l, err);
-		if (r == -ENOENT) /* a kernel built without this limit, such as CONFIG_CFS_BANDWIDTH */
-			r = cgroup_refusal(err);
-	}
-	return r < 0 ? error_wrap(err, "%s: %s%s", cgroup_controller_names[k], h->v1_mount[k],
-				  strcmp(h->v1_own[k], "/") == 0 ? "" : h->v1_own[k])
-		     : 0;
-}
-
-static int v1_make(struct cgroup *c, const struct cgroup_host *h, controller_set wanted, const struct limits *l,
-		   struct error *err)
+static int v1_plan(struct cgroup *c, const struct cgroup_host *h, struct error *err)
 {
 	struct error unused;
 
 	for (int k = 0; k < CG_CONTROLLER_COUNT; k++) {
 		int r;
 
-		if (!(wanted & CG_BIT(k)) || !h->v1_mount[k][0])
+		if (!(c->wanted & CG_BIT(k)) || !h->v1_mount[k][0])
 			continue;
-		r = v1_controller_make(c, h, k, l, err);
+		r = v1_place(c, h, k, err);
 		if (r < 0)
-			return r;
+			return error_wrap(err, "%s: %s%s", cgroup_controller_names[k], h->v1_mount[k],
+					  strcmp(h->v1_own[k], "/") == 0 ? "" : h->v1_own[k]);
 	}
 	/* v2's cpu.stat counts the whole tree without a controller; only where there is none a group must count. */
-	if (c->v2.fd < 0 && h->v1_mount[CG_CPUACCT][0])
-		(void)v1_group_make(c, h, CG_CPUACCT, &unused);
+	if (c->v2.parent_fd < 0 && h->v1_mount[CG_CPUACCT][0])
+		(void)v1_place(c, h, CG_CPUACCT, &unused);
 	return 0;
 }
 
-int cgroup_make_on(struct cgroup *c, const struct cgroup_host *h, const struct boundary *b, struct error *err)
+int cgroup_plan_on(struct cgroup *c, const struct cgroup_host *h, const struct limits *l, struct error *err)
 {
-	controller_set wanted = wanted_by(&b->limits), on_v2 = 0;
+	controller_set on_v2 = 0;
 	struct error unused;
 	int r;
 
@@ -248,36 +214,164 @@ int cgroup_make_on(struct cgroup *c, const struct cgroup_host *h, const struct b
 	r = cgroup_name_new(c->name, sizeof(c->name), err);
 	if (r < 0)
 		return r;
+	c->wanted = wanted_by(l);
 	for (int k = 0; k < CG_CONTROLLER_COUNT; k++) {
-		if ((wanted & CG_BIT(k)) && !h->v1_mount[k][0])
+		if ((c->wanted & CG_BIT(k)) && !h->v1_mount[k][0])
 			on_v2 |= CG_BIT(k);
 	}
-	r = v2_make(c, h, on_v2, &b->limits, err);
+	r = v2_plan(c, h, on_v2, err);
 	if (r == 0)
-		r = v1_make(c, h, wanted, &b->limits, err);
+		r = v1_plan(c, h, err);
 	c->limits = r == 0;
-	if (r < 0)
+	if (r < 0) {
 		v1_undo(c);
-	if (r < 0 && r != -EOPNOTSUPP)
+		c->wanted = 0;
+	}
+	/* A group that was chosen for its controllers serves as well without them. */
+	if (r == -EOPNOTSUPP)
+		c->v2_need = 0;
+	else if (r < 0)
 		v2_undo(c);
 	return r;
 }
 
-int cgroup_make(struct cgroup *c, const struct boundary *b, struct error *err)
+int cgroup_plan(struct cgroup *c, const struct limits *l, struct error *err)
+{
+	struct cgroup_host h;
+	int r;
+
+	cgroup_init(c);
+	if (cgroup_host_usual(&h) && cgroup_plan_on(c, &h, l, NULL) == 0 && (c->v2.parent_fd >= 0 || !h.v2_mount[0]))
+		return 0;
+	cgroup_done(c);
+	cgroup_init(c);
+	r = cgroup_host_find(&h, err);
+	return r < 0 ? error_wrap(err, "find our control groups") : cgroup_plan_on(c, &h, l, err);
+}
+
+unsigned int cgroup_v1_count(const struct cgroup *c)
+{
+	unsigned int n = 0;
+
+	for (int k = 0; k < CG_CONTROLLER_COUNT; k++)
+		n += c->v1[k].parent_fd >= 0;
+	return n;
+}
+
+/* ---- making ---- */
+
+void cgroup_reopen(struct cgroup *c)
+{
+	if (c->v2.parent_fd < 0)
+		return;
+	c->v2.fd = openat(c->v2.parent_fd, c->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	c->kill_fd = c->v2.fd < 0 ? -1 : openat(c->v2.fd, "cgroup.kill", O_WRONLY | O_CLOEXEC); /* Linux 5.14 */
+	c->kill = c->kill_fd >= 0;
+}
+
+int cgroup_make_v2(struct cgroup *c, const struct limits *l, struct error *err)
+{
+	struct error unused;
+	int r;
+
+	err = err ? err : &unused;
+	if (c->v2.parent_fd < 0)
+		return 0;
+	r = use_make(&c->v2, c->name, err);
+	if (r == 0) {
+		c->kill_fd = openat(c->v2.fd, "cgroup.kill", O_WRONLY | O_CLOEXEC); /* Linux 5.14 */
+		c->kill = c->kill_fd >= 0;
+	} else {
+		r = v2_refused(&c->v2, err);
+	}
+	for (int k = 0; r == 0 && k < CG_CONTROLLER_COUNT; k++) {
+		if (!(c->v2_need & CG_BIT(k)))
+			continue;
+		r = cgroup_limit_v2(c->v2.fd, (enum cgroup_controller)k, l, err);
+		c->v2_limits[k] = r == 0;
+		if (r < 0) {
+			(void)error_wrap(err, "%s", cgroup_controller_names[k]);
+			r = v2_refused(&c->v2, err);
+		}
+	}
+	if (r < 0)
+		v2_undo(c);
+	return c->v2_need ? r : 0;
+}
+
+static int v1_group_make(struct cgroup *c, int k, struct error *err)
+{
+	struct cgroup_use *u = &c->v1[k];
+	int r = use_make(u, c->name, err);
+
+	if (r < 0)
+		return r;
+	/* The kernel checks the rights of whoever opened the file, so the child may write to it later. */
+	u->tasks_fd = openat(u->fd, "tasks", O_WRONLY | O_CLOEXEC);
+	return u->tasks_fd < 0 ? error_errno(err, "open tasks") : 0;
+}
+
+int cgroup_make_v1(struct cgroup *c, const struct limits *l, struct error *err)
+{
+	struct error unused;
+	int r = 0;
+
+	err = err ? err : &unused;
+	for (int k = 0; r == 0 && k < CG_CONTROLLER_COUNT; k++) {
+		if (c->v1[k].parent_fd >= 0)
+			r = v1_group_make(c, k, err);
+		if (r == 0 && (c->wanted & CG_BIT(k)) && c->v1_at[k] >= 0) {
+			r = cgroup_limit_v1(c->v1[c->v1_at[k]].fd, (enum cgroup_controller)k, l, err);
+			if (r == -ENOENT) /* a kernel built without this limit, such as CONFIG_CFS_BANDWIDTH */
+				r = cgroup_refusal(err);
+		}
+		if (r < 0)
+			(void)error_wrap(err, "%s", cgroup_controller_names[k]);
+	}
+	if (r < 0)
+		v1_undo(c);
+	return r;
+}
+
+int cgroup_make_on(struct cgroup *c, const struct cgroup_host *h, const struct limits *l, struct error *err)
+{
+	struct error unused;
+	int planned = cgroup_plan_on(c, h, l, err), r;
+
+	if (planned < 0 && planned != -EOPNOTSUPP)
+		return planned;
+	r = cgroup_make_v2(c, l, planned < 0 ? &unused : err);
+	if (r == 0)
+		r = cgroup_make_v1(c, l, planned < 0 ? &unused : err);
+	if (r < 0 && c->v2.fd >= 0 && r != -EOPNOTSUPP)
+		v2_undo(c);
+	if (r < 0)
+		c->limits = false;
+	return planned < 0 ? planned : r;
+}
+
+int cgroup_make(struct cgroup *c, const struct limits *l, struct error *err)
 {
 	struct cgroup_host h;
 	int r;
 
 	cgroup_init(c);
 	r = cgroup_host_find(&h, err);
-	return r < 0 ? error_wrap(err, "find our control groups") : cgroup_make_on(c, &h, b, err);
+	return r < 0 ? error_wrap(err, "find our control groups") : cgroup_make_on(c, &h, l, err);
+}
+
+int cgroup_join_tasks(int tasks_fd, struct error *err)
+{
+	return write(tasks_fd, "0", 1) == 1 ? 0 : error_errno(err, "write to its tasks file");
 }
 
 int cgroup_join_self(const struct cgroup *c, struct error *err)
 {
 	for (int k = 0; k < CG_CONTROLLER_COUNT; k++) {
-		if (c->v1[k].tasks_fd >= 0 && write(c->v1[k].tasks_fd, "0", 1) != 1)
-			return error_errno(err, "join the %s group", cgroup_controller_names[k]);
+		int r = c->v1[k].tasks_fd < 0 ? 0 : cgroup_join_tasks(c->v1[k].tasks_fd, err);
+
+		if (r < 0)
+			return error_wrap(err, "join the %s group", cgroup_controller_names[k]);
 	}
 	return 0;
 }
@@ -339,6 +433,14 @@ int cgroup_remove_at(int parent_fd, int fd, const char *name, unsigned int wait_
 	}
 }
 
+void cgroup_remove_v1(const struct cgroup *c)
+{
+	for (int k = 0; k < CG_CONTROLLER_COUNT; k++) {
+		if (c->v1[k].fd >= 0)
+			(void)unlinkat(c->v1[k].parent_fd, c->name, AT_REMOVEDIR);
+	}
+}
+
 int cgroup_remove(struct cgroup *c, unsigned int wait_ms, struct error *err)
 {
 	uint64_t end = now_ms() + wait_ms;
@@ -349,7 +451,7 @@ int cgroup_remove(struct cgroup *c, unsigned int wait_ms, struct error *err)
 		uint64_t now = now_ms();
 		int r;
 
-		if (u->fd < 0)
+		if (u->parent_fd < 0)
 			continue;
 		r = cgroup_remove_at(u->parent_fd, u->fd, c->name, now < end ? (unsigned int)(end - now) : 0,
 				     first ? NULL : err);

@@ -2,7 +2,8 @@
  *
  * A workload gets one fresh directory in each hierarchy that is used, named bulkhead-<owner>-<random>, below the group
  * that we live in (or, for root on v2, below /sys/fs/cgroup/bulkhead).  Limits are written and read back; a limit that
- * does not read back as written is an error.
+ * does not read back as written is an error.  Where and under which name is planned before anything is made, so that
+ * somebody else can already know what there will be to remove.
  *
  * Joining: on v2 by clone3(CLONE_INTO_CGROUP), on v1 by writing "0" to the `tasks` file from the (single-threaded) child
  * itself.  Neither takes the kernel's threadgroup rwsem as writer, which on a quiet machine costs an RCU grace period
@@ -37,6 +38,7 @@ struct cgroup_use {
 
 struct cgroup {
 	char name[96];
+	unsigned int wanted, v2_need; /* controllers, as bits: with a limit, and of those on v2 */
 	struct cgroup_use v2;
 	struct cgroup_use v1[CG_CONTROLLER_COUNT];
 	signed char v1_at[CG_CONTROLLER_COUNT]; /* which of v1[] carries it (cpu,cpuacct are often one), or -1 */
@@ -59,32 +61,58 @@ struct cgroup_usage {
 void cgroup_init(struct cgroup *c);
 int cgroup_host_find(struct cgroup_host *out, struct error *err);
 
+/* The same guess that everybody's mounts allow, without reading mountinfo, whose length is the number of mounts: false
+ * where a hierarchy that we are in is not below /sys/fs/cgroup under its own name, and in a cgroup namespace.  A guess, for a mount there may show a
+ * part of the hierarchy only: what is made by it must be seen to hold the workload (cgroup_holds()). */
+bool cgroup_host_usual(struct cgroup_host *out);
+
 /* The pure part of it: the texts of /proc/self/mountinfo and /proc/self/cgroup. */
 int cgroup_host_parse(struct cgroup_host *out, const char *mountinfo, const char *cgroup, struct error *err);
 
-/* Make the groups and write the limits that the boundary asks for.  On failure everything made is removed again, and
- * *err names the step.  -EOPNOTSUPP: this host offers no controller (or no right) for a limit that was asked for;
- * c->v2 may still be there for the kill file (c->limits is false then, and no v1 group is left).  The text says what
- * was looked at and why it would not do.
+/* Choose the name and open the places where groups with the boundary's limits can be made; nothing is made yet but, on v2,
+ * what hands controllers down.  -EOPNOTSUPP: this host offers no controller (or no right) for a limit that was asked for;
+ * the text says what was looked at and why it would not do, and what remains planned (c->limits is false then) is a v2
+ * group without limits, for its kill file.  On every other failure nothing is.
  *
  * On v2, in a delegated group that holds nobody but ourselves, the first call moves us into a leaf of it, because a
  * group with processes cannot hand out controllers.  That move costs 7 to 11 ms, once for the life of the group. */
-int cgroup_make(struct cgroup *c, const struct boundary *b, struct error *err);
+int cgroup_plan(struct cgroup *c, const struct limits *l, struct error *err);
 
 /* The same on a host that was looked at before (a resident process). */
-int cgroup_make_on(struct cgroup *c, const struct cgroup_host *h, const struct boundary *b, struct error *err);
+int cgroup_plan_on(struct cgroup *c, const struct cgroup_host *h, const struct limits *l, struct error *err);
+
+/* Make the planned v2 group, before the clone, and the v1 groups, which may come later; write the limits.  On failure
+ * nothing of that kind is left.  A v2 group that holds no limit is no error where it cannot be had: c->kill says. */
+int cgroup_make_v2(struct cgroup *c, const struct limits *l, struct error *err);
+int cgroup_make_v1(struct cgroup *c, const struct limits *l, struct error *err);
+
+/* How many v1 groups are planned: the child joins each. */
+unsigned int cgroup_v1_count(const struct cgroup *c);
+
+/* Plan and make.  -EOPNOTSUPP as of cgroup_plan(), with the group for its kill file made. */
+int cgroup_make(struct cgroup *c, const struct limits *l, struct error *err);
+int cgroup_make_on(struct cgroup *c, const struct cgroup_host *h, const struct limits *l, struct error *err);
+
+/* Open what exists of a plan that another process has carried out. */
+void cgroup_reopen(struct cgroup *c);
 
 /* What a user on a systemd host can do about -EOPNOTSUPP. */
 #define CGROUP_REMEDY_USER "systemd-run --user --scope -p Delegate=yes -- COMMAND"
 
-/* In the child, v1 only: join. */
+/* In the child, v1 only: join by the group's `tasks`, all of ours or one. */
 int cgroup_join_self(const struct cgroup *c, struct error *err);
+int cgroup_join_tasks(int tasks_fd, struct error *err);
 
 /* True when pid sits in our groups: reads /proc/<pid>/cgroup. */
 bool cgroup_holds(const struct cgroup *c, pid_t pid, char *how, size_t size);
 
 int cgroup_kill(const struct cgroup *c, struct error *err);
 void cgroup_usage(const struct cgroup *c, struct cgroup_usage *out);
+/* oom_kills and pids_refused alone: what a verdict needs. */
+void cgroup_events(const struct cgroup *c, struct cgroup_usage *out);
+
+/* Remove the v1 groups that are empty by now; cgroup_remove() takes the rest.  Counters cannot be read any more. */
+void cgroup_remove_v1(const struct cgroup *c);
 
 /* Remove the groups, waiting up to wait_ms for the last process to go.  Closes nothing; safe twice. */
 int cgroup_remove(struct cgroup *c, unsigned int wait_ms, struct error *err);

@@ -6,9 +6,13 @@
  * too: neither can be related to the other, and such a mount is passed over. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/vfs.h>
 
 #include "isolation/cgroup_parts.h"
 #include "util/fd.h"
@@ -312,6 +316,78 @@ static int controllers_find(struct cgroup_host *h, struct error *err)
 	}
 	return 0;
 }
+
+/* ---- the usual places ---- */
+
+#define USUAL "/sys/fs/cgroup"
+
+static bool is_cgroup_mount(const char *path, long magic, bool *read_only)
+{
+	struct statfs fs;
+
+	if (statfs(path, &fs) < 0 || (long)fs.f_type != magic)
+		return false;
+	*read_only = (fs.f_flags & ST_RDONLY) != 0;
+	return true;
+}
+
+/* One line of /proc/self/cgroup, "4:memory:/path" or "0::/path". */
+static bool usual_note(struct cgroup_host *h, struct span list, struct span own)
+{
+	char mount[256];
+
+	if (is_outside(own) || own.len >= sizeof(h->v2_own))
+		return false;
+	if (list.len == 0) {
+		if (!is_cgroup_mount(USUAL, CGROUP2_SUPER_MAGIC, &h->v2_read_only)) {
+			if (!is_cgroup_mount(USUAL "/unified", CGROUP2_SUPER_MAGIC, &h->v2_read_only))
+				return false;
+			(void)snprintf(h->v2_mount, sizeof(h->v2_mount), USUAL "/unified");
+		} else {
+			(void)snprintf(h->v2_mount, sizeof(h->v2_mount), USUAL);
+		}
+		(void)snprintf(h->v2_own, sizeof(h->v2_own), "%.*s", (int)own.len, own.at);
+		return true;
+	}
+	(void)snprintf(mount, sizeof(mount), USUAL "/%.*s", list.len < 200 ? (int)list.len : 200, list.at);
+	for (int k = 0; k < CG_CONTROLLER_COUNT; k++) {
+		if (!list_has(list, ',', cgroup_controller_names[k]))
+			continue;
+		if (!is_cgroup_mount(mount, CGROUP_SUPER_MAGIC, &h->v1_read_only[k]))
+			return false;
+		(void)snprintf(h->v1_mount[k], sizeof(h->v1_mount[k]), "%s", mount);
+		(void)snprintf(h->v1_own[k], sizeof(h->v1_own[k]), "%.*s", (int)own.len, own.at);
+	}
+	return true;
+}
+
+#define FIRST_CGROUP_NAMESPACE 0xeffffffbu /* its inode (PROC_CGROUP_INIT_INO of the kernel) */
+
+bool cgroup_host_usual(struct cgroup_host *out)
+{
+	struct cgroup_host found = { .v2_mount = "" };
+	struct span rest, line, id, list;
+	char text[4096];
+	struct stat st;
+
+	/* In any other one the mount may be an outer one's, whose "/" is not ours: only mountinfo tells. */
+	if (stat("/proc/self/ns/cgroup", &st) < 0 || st.st_ino != FIRST_CGROUP_NAMESPACE)
+		return false;
+	if (fd_read_file_at(AT_FDCWD, "/proc/self/cgroup", text, sizeof(text), NULL) < 0)
+		return false;
+	rest = (struct span){ text, strlen(text) };
+	while (span_cut(&rest, '\n', &line)) {
+		if (!span_cut(&line, ':', &id) || !span_cut(&line, ':', &list) || line.len == 0 ||
+		    !usual_note(&found, list, line))
+			return false;
+	}
+	if (controllers_find(&found, NULL) < 0)
+		return false;
+	*out = found;
+	return true;
+}
+
+/* ---- any place ---- */
 
 int cgroup_host_find(struct cgroup_host *out, struct error *err)
 {

@@ -157,8 +157,8 @@ int cgroup_limit_v2(int group_fd, enum cgroup_controller k, const struct limits 
 	switch (k) {
 	case CG_MEMORY:
 		return memory_v2(group_fd, l->memory_bytes, err);
-	case CG_PIDS:
-		return pids_write(group_fd, l->pids, err);
+	case CG_PIDS: /* and init, whom the clone puts there */
+		return pids_write(group_fd, l->pids == LIMIT_NONE ? l->pids : l->pids + 1, err);
 	case CG_CPU:
 		return cpu_v2(group_fd, l->cpu_milli, err);
 	case CG_CPUACCT:

@@ -47,7 +47,7 @@ static uint64_t file_number(int group, const char *file)
 
 static uint64_t file_keyed(int group, const char *file, const char *key)
 {
-	char text[STAT_FILE_MAX];
+	static char text[STAT_FILE_MAX];
 
 	return fd_read_file_at(group, file, text, sizeof(text), NULL) < 0 ? UNKNOWN : keyed(text, key);
 }
@@ -59,7 +59,7 @@ static uint64_t us_of_ns(uint64_t ns)
 
 static void cpu_v2(int group, struct cgroup_usage *out)
 {
-	char text[STAT_FILE_MAX];
+	static char text[STAT_FILE_MAX];
 
 	if (fd_read_file_at(group, "cpu.stat", text, sizeof(text), NULL) < 0)
 		return;
@@ -74,7 +74,6 @@ static void memory_v2(int group, struct cgroup_usage *out)
 	out->memory_now = file_number(group, "memory.current");
 	out->memory_peak = file_number(group, "memory.peak"); /* Linux 5.19 */
 	out->anon_now = file_keyed(group, "memory.stat", "anon");
-	out->oom_kills = file_keyed(group, "memory.events", "oom_kill");
 }
 
 static void memory_v1(int group, struct cgroup_usage *out)
@@ -82,13 +81,6 @@ static void memory_v1(int group, struct cgroup_usage *out)
 	out->memory_now = file_number(group, "memory.usage_in_bytes");
 	out->memory_peak = file_number(group, "memory.max_usage_in_bytes");
 	out->anon_now = file_keyed(group, "memory.stat", "total_rss");
-	out->oom_kills = file_keyed(group, "memory.oom_control", "oom_kill"); /* Linux 4.13 */
-}
-
-static void pids_either(int group, struct cgroup_usage *out)
-{
-	out->pids_now = file_number(group, "pids.current");
-	out->pids_refused = file_keyed(group, "pids.events", "max");
 }
 
 static void cpuacct_v1(int group, struct cgroup_usage *out)
@@ -104,9 +96,30 @@ static int v1_fd(const struct cgroup *c, enum cgroup_controller k)
 	return c->v1_at[k] < 0 ? -1 : c->v1[c->v1_at[k]].fd;
 }
 
-void cgroup_usage(const struct cgroup *c, struct cgroup_usage *out)
+static int pids_group(const struct cgroup *c)
+{
+	return v1_fd(c, CG_PIDS) >= 0 ? v1_fd(c, CG_PIDS) : c->v2_limits[CG_PIDS] ? c->v2.fd : -1;
+}
+
+static void read_events(const struct cgroup *c, struct cgroup_usage *out)
+{
+	if (v1_fd(c, CG_MEMORY) >= 0) /* Linux 4.13 */
+		out->oom_kills = file_keyed(v1_fd(c, CG_MEMORY), "memory.oom_control", "oom_kill");
+	else if (c->v2_limits[CG_MEMORY])
+		out->oom_kills = file_keyed(c->v2.fd, "memory.events", "oom_kill");
+	if (pids_group(c) >= 0)
+		out->pids_refused = file_keyed(pids_group(c), "pids.events", "max");
+}
+
+void cgroup_events(const struct cgroup *c, struct cgroup_usage *out)
 {
 	memset(out, 0xff, sizeof(*out)); /* all unknown */
+	read_events(c, out);
+}
+
+void cgroup_usage(const struct cgroup *c, struct cgroup_usage *out)
+{
+	memset(out, 0xff, sizeof(*out));
 	if (c->v2.fd >= 0)
 		cpu_v2(c->v2.fd, out);
 	if (out->cpu_us == UNKNOWN && v1_fd(c, CG_CPUACCT) >= 0)
@@ -117,10 +130,9 @@ void cgroup_usage(const struct cgroup *c, struct cgroup_usage *out)
 		memory_v1(v1_fd(c, CG_MEMORY), out);
 	else if (c->v2_limits[CG_MEMORY])
 		memory_v2(c->v2.fd, out);
-	if (v1_fd(c, CG_PIDS) >= 0)
-		pids_either(v1_fd(c, CG_PIDS), out);
-	else if (c->v2_limits[CG_PIDS])
-		pids_either(c->v2.fd, out);
+	if (pids_group(c) >= 0)
+		out->pids_now = file_number(pids_group(c), "pids.current");
+	read_events(c, out);
 }
 
 /* Does the line of /proc/<pid>/cgroup for a v1 controller, or of v2 for NULL, end in our name?  The name is random, so
@@ -154,7 +166,8 @@ static bool line_holds(const char *text, const char *controller, const char *nam
 
 bool cgroup_holds(const struct cgroup *c, pid_t pid, char *how, size_t size)
 {
-	char path[32], text[STAT_FILE_MAX], seen[128] = "";
+	static char text[STAT_FILE_MAX];
+	char path[32], seen[128] = "";
 	struct error err;
 	size_t used = 0;
 

@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "isolation/boundary.h"
@@ -27,6 +28,7 @@
 #define INNER_HOME "/home/user"
 #define INNER_WORKSPACE "/work"
 #define INSIDE_MAX 512
+#define NAMESPACES 7 /* kinds that we know: control_namespaces.c */
 
 /* A granted path, resolved once by the launcher with the caller's rights. */
 struct resolved_grant {
@@ -64,26 +66,40 @@ struct confinement {
 	int uid_lock_fd; /* holds the claim on host_uid; -1 where the uid is the caller's */
 
 	struct cgroup cgroup;
-	struct workspace workspace; /* on disk, where there is no private root */
-	const char *workdir;	    /* where on-disk workspaces are made; NULL for the default */
-	struct resolved_grant grants[BOUNDARY_GRANTS_MAX];
-	size_t grant_count;
+	struct workspace workspace;		    /* on disk, where there is no private root */
+	const char *workdir;			    /* where on-disk workspaces are made; NULL for the default */
+	size_t grant_count;			    /* of grants, below */
+	unsigned int gpu_minors[BOUNDARY_GPUS_MAX]; /* /dev/nvidiaN of each --gpu */
+	dev_t rootfs_dev;			    /* of --rootfs, as the launcher saw it */
+	ino_t rootfs_ino;
 	struct stdio_plan stdio;
 	char **envp;	      /* written for the workload; see environment.c */
 	char cwd[INSIDE_MAX]; /* where the workload starts */
 
+	rlim_t caller_nofile; /* the soft limit that the workload gets back, unless it has one of its own */
 	sigset_t caller_mask; /* what the workload gets back, where the launcher has blocked signals for itself */
 	bool caller_mask_set;
 
+	/* our own namespaces, of which the workload's must differ; ino is 0 where they could not be read */
+	struct {
+		dev_t dev;
+		ino_t ino;
+	} ours[NAMESPACES];
+
+	pid_t janitor_pid; /* our only other child, or 0 */
+
 	int init_fd; /* init's and the workload's end of the control socket */
 	int gate_fd; /* the workload reads its start from here */
+	int peer_fd; /* inside: init's or the workload's end of what they say to each other */
 
 	/* made inside */
-	bool wish_failed;     /* what failed is what the caller asked for, not what the host lacks */
-	int proc_masked;      /* errno of the /proc mount; 0: it is there */
-	int outer_ruleset_fd; /* signal scope alone: init's own domain where there is no pid namespace */
-	int ruleset_fd;	      /* the workload's */
-	int landlock_abi;     /* in effect; 0: none */
+	bool wish_failed; /* what failed is what the caller asked for, not what the host lacks */
+	int proc_masked;  /* errno of the /proc mount; 0: it is there */
+	bool outer_domain; /* init's own Landlock domain, where there is no pid namespace: its signals end at what it started */
+	int ruleset_fd;	  /* the workload's */
+	int landlock_abi; /* in effect; 0: none */
+
+	struct resolved_grant grants[BOUNDARY_GRANTS_MAX]; /* last: 70 KiB that a start without grants does not touch */
 };
 
 static inline bool uses(const struct confinement *c, enum mechanism m)

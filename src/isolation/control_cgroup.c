@@ -5,24 +5,20 @@
 
 void cgroup_observe(const struct observation *o, struct finding *out)
 {
-	char how[160];
-
 	if (!o->c->cgroup.limits)
 		finding_set(out, FINDING_UNSUPPORTED, 0, "not every limit is held by a group");
-	else if (!cgroup_holds(&o->c->cgroup, o->pid, how, sizeof(how)))
-		finding_set(out, FINDING_FAILED, 0, "%s", how);
+	else if (!o->in_groups)
+		finding_set(out, FINDING_FAILED, 0, "%s", o->groups);
 	else
-		finding_set(out, FINDING_ENFORCED, 0, "%s; limits read back as written", how);
+		finding_set(out, FINDING_ENFORCED, 0, "%s; limits read back as written", o->groups);
 }
 
 void cgroup_kill_observe(const struct observation *o, struct finding *out)
 {
-	char how[160];
-
 	if (!o->c->cgroup.kill)
 		finding_set(out, FINDING_UNSUPPORTED, 0, "no cgroup v2 group with a kill file");
-	else if (!cgroup_holds(&o->c->cgroup, o->pid, how, sizeof(how)))
-		finding_set(out, FINDING_FAILED, 0, "%s", how);
+	else if (!o->in_groups)
+		finding_set(out, FINDING_FAILED, 0, "%s", o->groups);
 	else
 		finding_set(out, FINDING_ENFORCED, 0, "the group has cgroup.kill, and the workload is in it");
 }

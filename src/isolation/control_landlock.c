@@ -193,6 +193,8 @@ static int add_stdio(const struct confinement *c, int ruleset, uint64_t handled,
 		if (S_ISCHR(st.st_mode))
 			rights |= FS_IOCTL_DEV;
 		r = add_fd(ruleset, fd, rights & handled, "a standard descriptor", err);
+		if (r == -EBADFD) /* in no tree of mounts, as a memfd: no rule, so it cannot be opened again */
+			r = 0;
 	}
 	return r;
 }
@@ -227,41 +229,18 @@ static int prepare_workload_domain(struct confinement *c, struct error *err)
 	return r < 0 ? r : add_stdio(c, c->ruleset_fd, handled, err);
 }
 
-int landlock_prepare(struct confinement *c, struct error *err)
+static void find_abi(struct confinement *c)
 {
-	struct ruleset_attr scope_only = { .scoped = SCOPE_ABSTRACT | SCOPE_SIGNAL };
-
 	c->landlock_abi = landlock_abi_of_host();
 	if (c->landlock_abi > LANDLOCK_ABI_KNOWN)
 		c->landlock_abi = LANDLOCK_ABI_KNOWN;
-	if (uses(c, MECH_LANDLOCK)) {
-		int r = c->landlock_abi > 0 ? prepare_workload_domain(c, err)
-					    : error_set(err, EOPNOTSUPP, "this kernel has no Landlock");
-		if (r < 0)
-			return r;
-	}
-	if (!uses(c, MECH_LANDLOCK_SCOPE))
-		return 0;
-	if (c->landlock_abi < 6)
-		return error_set(err, EOPNOTSUPP, "Landlock ABI %d has no signal scope (6 has)", c->landlock_abi);
-	/* Abstract sockets are left alone in the process tier, which promises no network. */
-	if (!uses(c, MECH_LANDLOCK))
-		scope_only.scoped = SCOPE_SIGNAL;
-	if (!uses(c, MECH_LANDLOCK)) {
-		c->ruleset_fd = create(&scope_only, c->landlock_abi, err);
-		if (c->ruleset_fd < 0)
-			return c->ruleset_fd;
-	}
-	if (uses(c, MECH_PIDNS))
-		return 0;
-	/* Once one domain handles files, every other one refuses moves between directories as well unless it grants them
-	 * (LANDLOCK_ACCESS_FS_REFER, landlock(7)).  The workload's own domain decides about them. */
-	if (uses(c, MECH_LANDLOCK))
-		scope_only.fs = FS_REFER;
-	c->outer_ruleset_fd = create(&scope_only, c->landlock_abi, err);
-	if (c->outer_ruleset_fd < 0)
-		return c->outer_ruleset_fd;
-	return uses(c, MECH_LANDLOCK) ? add_path(c->outer_ruleset_fd, "/", FS_REFER, err) : 0;
+}
+
+static int no_scope(const struct confinement *c, struct error *err)
+{
+	if (c->landlock_abi == 0)
+		return error_set(err, EOPNOTSUPP, "this kernel has no Landlock");
+	return error_set(err, EOPNOTSUPP, "Landlock ABI %d has no signal scope (6 has)", c->landlock_abi);
 }
 
 static int restrict_self(int ruleset, int abi, struct error *err)
@@ -275,14 +254,52 @@ static int restrict_self(int ruleset, int abi, struct error *err)
  * which has our uid, must be out of reach. */
 int landlock_enter_outer(struct confinement *c, struct error *err)
 {
-	int r;
+	struct ruleset_attr attr = { .scoped = SCOPE_SIGNAL | (uses(c, MECH_LANDLOCK) ? SCOPE_ABSTRACT : 0) };
+	int r = 0;
+	autofd ruleset = -1;
 
-	if (c->outer_ruleset_fd < 0)
+	if (uses(c, MECH_PIDNS))
 		return 0;
-	r = restrict_self(c->outer_ruleset_fd, c->landlock_abi, err);
+	find_abi(c);
+	if (c->landlock_abi < 6)
+		return no_scope(c, err);
+	/* Once one domain handles files, every other one refuses moves between directories as well unless it grants them
+	 * (LANDLOCK_ACCESS_FS_REFER, landlock(7)).  The workload's own domain decides about them. */
+	if (uses(c, MECH_LANDLOCK))
+		attr.fs = FS_REFER;
+	ruleset = create(&attr, c->landlock_abi, err);
+	if (ruleset < 0)
+		return ruleset;
+	if (uses(c, MECH_LANDLOCK))
+		r = add_path(ruleset, "/", FS_REFER, err);
+	if (r == 0)
+		r = restrict_self(ruleset, c->landlock_abi, err);
 	if (r == 0 && (kill(getppid(), 0) == 0 || errno != EPERM))
 		r = error_set(err, ENOTSUP, "the signal scope is not in force: the launcher can be signalled");
+	c->outer_domain = r == 0;
 	return r;
+}
+
+int landlock_prepare(struct confinement *c, struct error *err)
+{
+	/* Abstract sockets are left alone in the process tier, which promises no network. */
+	struct ruleset_attr scope_only = { .scoped = SCOPE_SIGNAL };
+
+	find_abi(c);
+	if (uses(c, MECH_LANDLOCK)) {
+		int r = c->landlock_abi > 0 ? prepare_workload_domain(c, err)
+					    : error_set(err, EOPNOTSUPP, "this kernel has no Landlock");
+		if (r < 0)
+			return r;
+	}
+	if (uses(c, MECH_LANDLOCK_SCOPE) && c->landlock_abi < 6)
+		return no_scope(c, err);
+	if (uses(c, MECH_LANDLOCK_SCOPE) && !uses(c, MECH_LANDLOCK)) {
+		c->ruleset_fd = create(&scope_only, c->landlock_abi, err);
+		if (c->ruleset_fd < 0)
+			return c->ruleset_fd;
+	}
+	return 0;
 }
 
 int landlock_enter(struct confinement *c, struct error *err)
@@ -292,9 +309,34 @@ int landlock_enter(struct confinement *c, struct error *err)
 
 /* The forbidden acts.  A whiteout, the character device 0:0, may be made by anybody in a directory of theirs (since
  * Linux 5.8), so only Landlock can refuse it, with EACCES; the null signal to init would reach it as the same user. */
+/* A place of the workload's own that no grant lies over, where the modes would allow it. */
+static const char *own_place(const struct confinement *c)
+{
+	static const char *const places[] = { INNER_WORKSPACE, INNER_HOME, "/tmp", "/dev/shm" };
+
+	if (!uses(c, MECH_MOUNTNS))
+		return c->workspace.path;
+	for (size_t p = 0; p < sizeof(places) / sizeof(places[0]); p++) {
+		bool covered = false;
+
+		for (size_t i = 0; i < c->grant_count; i++) {
+			for (size_t k = 0; k < 2; k++) {
+				const char *inside = c->grants[i].inside[k];
+				size_t n = strlen(inside);
+
+				covered = covered || (n && strncmp(places[p], inside, n) == 0 &&
+						      (places[p][n] == '\0' || places[p][n] == '/'));
+			}
+		}
+		if (!covered)
+			return places[p];
+	}
+	return places[0];
+}
+
 void landlock_show(const struct confinement *c, struct shown *out)
 {
-	const char *dir = uses(c, MECH_MOUNTNS) ? INNER_WORKSPACE : c->workspace.path;
+	const char *dir = own_place(c);
 	char path[600];
 
 	out->landlock_abi = c->landlock_abi;

@@ -6,8 +6,8 @@
  * (ENOSPC), and everything is gone with the mount namespace.
  *
  * The root is attached over "/" before anything is mounted in it: nothing can be mounted in a detached tree before Linux
- * 6.15.  pivot_root(".", ".") then leaves the host's tree below the new root, where it is detached at once
- * (pivot_root(2)).  Until that moment a step may open host paths; after it none exists. */
+ * 6.15.  pivot_root(".", ".") then leaves the host's tree over the new root, where "/.." still leads, until it is detached
+ * (pivot_root(2)); the gate stays shut until that was seen.  Until the pivot a step may open host paths. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -63,19 +63,31 @@ static int set_attributes(int tree_fd, uint64_t set, unsigned int flags, const c
 	return 0;
 }
 
+static int attach(int root, int tree, const char *inside, uint64_t attributes, const char *what, struct error *err)
+{
+	int r = set_attributes(tree, attributes, AT_RECURSIVE, what, err);
+
+	if (r < 0)
+		return r;
+	return api_move_mount(tree, root, inside) < 0 ? error_errno(err, "move_mount %s", what) : 0;
+}
+
 int view_bind(int root, const char *host_path, const char *inside, uint64_t attributes, struct error *err)
 {
 	autofd tree = api_open_tree(AT_FDCWD, host_path, 0);
-	int r;
 
 	if (tree < 0)
 		return error_errno(err, "open_tree %s", host_path);
-	r = set_attributes(tree, attributes, AT_RECURSIVE, host_path, err);
-	if (r < 0)
-		return r;
-	if (api_move_mount(tree, root, inside) < 0)
-		return error_errno(err, "move_mount %s", host_path);
-	return 0;
+	return attach(root, tree, inside, attributes, host_path, err);
+}
+
+int view_bind_fd(int root, int fd, const char *what, const char *inside, uint64_t attributes, struct error *err)
+{
+	autofd tree = api_open_tree(fd, "", AT_EMPTY_PATH);
+
+	if (tree < 0)
+		return error_errno(err, "open_tree %s", what);
+	return attach(root, tree, inside, attributes, what, err);
 }
 
 /* A second, writable mount of a directory of the scratch space. */
@@ -133,11 +145,15 @@ static int enter_root(int root, struct error *err)
 {
 	if (fchdir(root) < 0)
 		return error_errno(err, "enter the private root");
-	if (api_pivot_root(".", ".") < 0)
-		return error_errno(err, "pivot_root");
-	if (api_umount2(".", BULKHEAD_MNT_DETACH) < 0)
-		return error_errno(err, "detach the host's tree");
-	return 0;
+	return api_pivot_root(".", ".") < 0 ? error_errno(err, "pivot_root") : 0;
+}
+
+/* "." is the new root, over which the host's tree still lies.  This is what takes it out of reach.  A step of its own, because
+ * the kernel waits for all processors here (an RCU grace period), and nobody else needs to wait with it. */
+int mounts_detach_host(struct confinement *c, struct error *err)
+{
+	(void)c;
+	return api_umount2(".", BULKHEAD_MNT_DETACH) < 0 ? error_errno(err, "detach the host's tree") : 0;
 }
 
 /* The launcher reads how full the scratch space is, also after everything inside is dead. */
@@ -157,6 +173,7 @@ int mounts_apply(struct confinement *c, struct error *err)
 
 	if (r < 0)
 		return r;
+	(void)umask(0); /* the modes below are meant; the workload's process has a mask of its own */
 	root = make_scratch(c, err);
 	if (root < 0)
 		return root;
@@ -188,10 +205,28 @@ int mounts_apply(struct confinement *c, struct error *err)
 	return r < 0 ? r : enter_root(root, err);
 }
 
-/* The workload's root, read through /proc/<pid>/root, is a tmpfs of another device than ours, and read-only. */
+/* How many mounts of the text, which is a mountinfo, lie on "/": the fifth field (proc_pid_mountinfo(5)). */
+static unsigned int count_on_root(const char *text)
+{
+	unsigned int n = 0;
+
+	for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+		const char *at = line;
+
+		for (int field = 1; at && field < 5; field++) {
+			at = strchr(at, ' ');
+			at = at ? at + 1 : NULL;
+		}
+		n += at && at[0] == '/' && at[1] == ' ';
+	}
+	return n;
+}
+
+/* The workload's mounts as it has them itself: one tmpfs on "/", read-only, and the host's tree no longer over it. */
 void mounts_observe(const struct observation *o, struct finding *out)
 {
-	char text[65536], *line;
+	static char text[65536]; /* a frame of this size would be probed page by page */
+	char *line;
 	struct error err;
 	struct finding ns = { 0 };
 
@@ -204,10 +239,12 @@ void mounts_observe(const struct observation *o, struct finding *out)
 		finding_set(out, FINDING_FAILED, err.code, "%.150s", err.text);
 		return;
 	}
-	/* "ID PARENT MAJ:MIN / / ro,nosuid,... - tmpfs": the mount on "/" (proc_pid_mountinfo(5)) */
+	/* "ID PARENT MAJ:MIN / / ro,nosuid,... - tmpfs" */
 	line = strstr(text, " / / ro,nosuid,nodev");
 	if (!line || !strstr(line, " - tmpfs "))
 		finding_set(out, FINDING_FAILED, 0, "mountinfo shows no read-only tmpfs on /");
+	else if (count_on_root(text) != 1)
+		finding_set(out, FINDING_FAILED, 0, "something lies over the private root");
 	else
 		finding_set(out, FINDING_ENFORCED, 0, "%.60s; / is a tmpfs of its own, ro,nosuid,nodev", ns.how);
 }

@@ -1,5 +1,7 @@
-/* Namespaces.  All but the cgroup namespace come with the one clone3 that makes init; the cgroup namespace is unshared by
- * init once it sits in its groups, because its root is the group of the caller at that moment (cgroup_namespaces(7)). */
+/* Namespaces.  All but two come with the one clone3 that makes init.  The cgroup namespace is unshared by the workload's
+ * process once it sits in its groups, because its root is the group of the caller at that moment (cgroup_namespaces(7)).
+ * The network namespace, as dear as all the others together, is made by that process too, while init builds the view;
+ * init then joins it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>
@@ -7,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "isolation/control.h"
@@ -16,20 +19,20 @@ static const struct {
 	enum mechanism mechanism;
 	uint64_t flag;
 	const char *link; /* below /proc/<pid>/ns */
-} namespaces[] = {
+} namespaces[NAMESPACES] = {
 	{ MECH_USERNS, CLONE_NEWUSER, "user" },	      { MECH_PIDNS, CLONE_NEWPID, "pid" },
 	{ MECH_MOUNTNS, CLONE_NEWNS, "mnt" },	      { MECH_NETNS, CLONE_NEWNET, "net" },
 	{ MECH_IPCNS, CLONE_NEWIPC, "ipc" },	      { MECH_UTSNS, CLONE_NEWUTS, "uts" },
 	{ MECH_CGROUPNS, CLONE_NEWCGROUP, "cgroup" },
 };
-#define NAMESPACES (sizeof(namespaces) / sizeof(namespaces[0]))
 
 uint64_t namespaces_clone_flags(const struct confinement *c)
 {
 	uint64_t flags = 0;
 
 	for (size_t i = 0; i < NAMESPACES; i++) {
-		if (uses(c, namespaces[i].mechanism) && namespaces[i].mechanism != MECH_CGROUPNS)
+		if (uses(c, namespaces[i].mechanism) && namespaces[i].mechanism != MECH_CGROUPNS &&
+		    namespaces[i].mechanism != MECH_NETNS)
 			flags |= namespaces[i].flag;
 	}
 	return flags;
@@ -57,10 +60,58 @@ int namespaces_write_maps(const struct confinement *c, pid_t pid, struct error *
 	return r;
 }
 
+bool namespaces_switched_off(enum mechanism m)
+{
+	for (size_t i = 0; i < NAMESPACES; i++) {
+		char path[64], text[32];
+
+		if (namespaces[i].mechanism != m)
+			continue;
+		(void)snprintf(path, sizeof(path), "/proc/sys/user/max_%s_namespaces", namespaces[i].link);
+		return fd_read_file_at(AT_FDCWD, path, text, sizeof(text), NULL) > 0 && strcmp(text, "0\n") == 0;
+	}
+	return false;
+}
+
+int namespaces_make_network(struct confinement *c, struct error *err)
+{
+	(void)c;
+	return unshare(CLONE_NEWNET) < 0 ? error_errno(err, "unshare the network namespace") : 0;
+}
+
+/* By pidfd (setns(2), Linux 5.8): no path in /proc, which may be masked, has a part in it. */
+int namespaces_join_network(pid_t workload, struct error *err)
+{
+	autofd pidfd = (int)syscall(SYS_pidfd_open, workload, 0);
+
+	if (pidfd < 0 || setns(pidfd, CLONE_NEWNET) < 0)
+		return error_errno(err, "join the network namespace");
+	return 0;
+}
+
 int namespaces_enter_cgroup(struct confinement *c, struct error *err)
 {
 	if (uses(c, MECH_CGROUPNS) && unshare(CLONE_NEWCGROUP) < 0)
 		return error_errno(err, "unshare the cgroup namespace");
+	return 0;
+}
+
+/* What is counted inside is counted against the namespace's maker as well, who may be the caller: half of the usual number of
+ * inotify instances, no namespaces and no fanotify groups, which the filter refuses anyway.  Only where /proc/sys is there;
+ * no guarantee rests on it. */
+int namespaces_lower_counts(struct confinement *c, struct error *err)
+{
+	static const struct {
+		const char *path, *value;
+	} counts[] = { { "/proc/sys/user/max_inotify_instances", "64" },
+		       { "/proc/sys/user/max_user_namespaces", "0" },
+		       { "/proc/sys/user/max_fanotify_groups", "0" } };
+
+	(void)err;
+	if (!uses(c, MECH_USERNS) || !uses(c, MECH_MOUNTNS) || c->proc_masked)
+		return 0; /* above all not in the host's user namespace */
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+		(void)fd_write_file_at(AT_FDCWD, counts[i].path, counts[i].value, NULL);
 	return 0;
 }
 
@@ -73,31 +124,41 @@ int namespaces_set_hostname(struct confinement *c, struct error *err)
 	return 0;
 }
 
-static const char *link_of(enum mechanism m)
+void namespaces_note_ours(struct confinement *c)
 {
 	for (size_t i = 0; i < NAMESPACES; i++) {
-		if (namespaces[i].mechanism == m)
-			return namespaces[i].link;
+		char path[32];
+		struct stat st = { 0 };
+
+		(void)snprintf(path, sizeof(path), "/proc/self/ns/%s", namespaces[i].link);
+		if (uses(c, namespaces[i].mechanism) && stat(path, &st) < 0)
+			st.st_ino = 0;
+		c->ours[i].dev = st.st_dev;
+		c->ours[i].ino = st.st_ino;
 	}
-	return NULL;
 }
 
 /* The namespace's inode: one that differs from ours is another namespace (namespaces(7)). */
 void namespaces_observe(const struct observation *o, enum mechanism m, struct finding *out)
 {
-	char theirs_path[32], our_path[32];
-	struct stat theirs, ours;
-	const char *link = link_of(m);
+	char path[32];
+	struct stat theirs;
+	size_t i = 0;
 
-	(void)snprintf(theirs_path, sizeof(theirs_path), "ns/%s", link);
-	(void)snprintf(our_path, sizeof(our_path), "/proc/self/ns/%s", link);
-	if (fstatat(o->proc_fd, theirs_path, &theirs, 0) < 0 || stat(our_path, &ours) < 0) {
-		finding_set(out, FINDING_FAILED, errno, "/proc/<pid>/ns/%s cannot be read: %s", link, strerror(errno));
+	while (i < NAMESPACES && namespaces[i].mechanism != m)
+		i++;
+	if (i == NAMESPACES || o->c->ours[i].ino == 0) {
+		finding_set(out, FINDING_FAILED, 0, "our own namespace cannot be read in /proc/self/ns");
 		return;
 	}
-	if (theirs.st_ino == ours.st_ino && theirs.st_dev == ours.st_dev) {
-		finding_set(out, FINDING_FAILED, 0, "the %s namespace is ours", link);
+	(void)snprintf(path, sizeof(path), "ns/%s", namespaces[i].link);
+	if (fstatat(o->proc_fd, path, &theirs, 0) < 0) {
+		finding_set(out, FINDING_FAILED, errno, "/proc/<pid>/%s cannot be read: %s", path, strerror(errno));
 		return;
 	}
-	finding_set(out, FINDING_ENFORCED, 0, "%s:[%lu] is not ours", link, (unsigned long)theirs.st_ino);
+	if (theirs.st_ino == o->c->ours[i].ino && theirs.st_dev == o->c->ours[i].dev) {
+		finding_set(out, FINDING_FAILED, 0, "the %s namespace is ours", namespaces[i].link);
+		return;
+	}
+	finding_set(out, FINDING_ENFORCED, 0, "%s:[%lu] is not ours", namespaces[i].link, (unsigned long)theirs.st_ino);
 }

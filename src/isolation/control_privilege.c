@@ -16,24 +16,32 @@ int nnp_apply(struct confinement *c, struct error *err)
 	return 0;
 }
 
-/* Effective, permitted, inheritable, ambient; and the bounding set where we may (CAP_SETPCAP).  Without that right the
- * bounding set stays, which no_new_privs makes harmless: execve can then add nothing to an empty permitted set
- * (capabilities(7)). */
-int caps_apply(struct confinement *c, struct error *err)
+/* The bounding set, where we may (CAP_SETPCAP).  It limits what execve can give and nothing that we hold, so it goes early
+ * and once, for init and the workload both.  Without that right it stays, which no_new_privs makes harmless: execve can then
+ * add nothing to an empty permitted set (capabilities(7)). */
+int caps_bound(struct confinement *c, struct error *err)
 {
-	static const struct capability_sets none;
 	struct capability_sets now;
 
 	(void)c;
 	if (capability_get(&now) < 0)
 		return error_errno(err, "read our own capabilities");
-	if (capability_effective(&now, CAP_SETPCAP)) {
-		/* up to the first that this kernel does not know, which is EINVAL (PR_CAPBSET_DROP, prctl(2)) */
-		for (unsigned long cap = 0; prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0; cap++)
-			;
-		if (errno != EINVAL)
-			return error_errno(err, "empty the bounding set");
+	if (!capability_effective(&now, CAP_SETPCAP))
+		return 0;
+	/* up to the first that this kernel does not know, which is EINVAL (PR_CAPBSET_DROP, prctl(2)); a set has 64 bits */
+	for (unsigned long cap = 0; cap < 64; cap++) {
+		if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0)
+			return errno == EINVAL ? 0 : error_errno(err, "empty the bounding set");
 	}
+	return 0;
+}
+
+/* Effective, permitted, inheritable, ambient. */
+int caps_apply(struct confinement *c, struct error *err)
+{
+	static const struct capability_sets none;
+
+	(void)c;
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
 		return error_errno(err, "empty the ambient set");
 	if (capability_set(&none) < 0)

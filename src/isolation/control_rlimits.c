@@ -48,7 +48,7 @@ int rlimits_apply(struct confinement *c, struct error *err)
 
 	/* Where a group counts, this limit would be met first, and the group could not say that a fork was refused. */
 	if (r == 0 && l->pids != LIMIT_NONE && uses(c, MECH_USERNS) && !(uses(c, MECH_CGROUP) && c->cgroup.limits))
-		r = set(RLIMIT_NPROC, l->pids, "nproc", err);
+		r = set(RLIMIT_NPROC, l->pids + 1, "nproc", err); /* and init */
 	/* With neither, the user's threads are counted all together.  Sampling keeps the limit; this keeps a fork bomb from
 	 * outgrowing the machine between two samples, with room for what else the user starts meanwhile. */
 	if (r == 0 && l->pids != LIMIT_NONE && !uses(c, MECH_USERNS) && !(uses(c, MECH_CGROUP) && c->cgroup.limits))
@@ -65,9 +65,14 @@ int rlimits_apply(struct confinement *c, struct error *err)
 int rlimits_apply_files(const struct confinement *c, struct error *err)
 {
 	const struct limits *l = &c->boundary->limits;
+	struct rlimit now;
 
-	return l->open_files != LIMIT_NONE && uses(c, MECH_RLIMITS) ? set(RLIMIT_NOFILE, l->open_files, "nofile", err)
-								    : 0;
+	if (l->open_files != LIMIT_NONE && uses(c, MECH_RLIMITS))
+		return set(RLIMIT_NOFILE, l->open_files, "nofile", err);
+	if (getrlimit(RLIMIT_NOFILE, &now) < 0)
+		return error_errno(err, "read the limit nofile");
+	now.rlim_cur = c->caller_nofile < now.rlim_max ? c->caller_nofile : now.rlim_max;
+	return setrlimit(RLIMIT_NOFILE, &now) < 0 ? error_errno(err, "set the limit nofile") : 0;
 }
 
 void rlimits_observe(const struct observation *o, struct finding *out)

@@ -9,19 +9,29 @@
 #include "isolation/control.h"
 #include "isolation/filter.h"
 
-int seccomp_apply(struct confinement *c, struct error *err)
+static int load(const struct filter_program *p, struct error *err)
 {
-	unsigned int variant = (c->boundary->net == NET_HOST ? FILTER_NET : 0) |
-			       (uses(c, MECH_MOUNTNS) ? 0 : FILTER_NO_UNIX);
-	const struct filter_program *p = filter_get(variant);
-	struct sock_fprog prog;
+	struct sock_fprog prog = { .len = p->len, .filter = (struct sock_filter *)(uintptr_t)p->insns };
 
-	if (!p)
-		return error_set(err, EINVAL, "no filter for variant %u", variant);
-	prog = (struct sock_fprog){ .len = p->len, .filter = (struct sock_filter *)(uintptr_t)p->insns };
 	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog) < 0)
 		return error_errno(err, "load the system-call filter");
 	return 0;
+}
+
+int seccomp_apply(struct confinement *c, struct error *err)
+{
+	bool own_network = uses(c, MECH_NETNS) || c->boundary->net == NET_HOST;
+	bool own = uses(c, MECH_MOUNTNS) && uses(c, MECH_IPCNS) && own_network;
+	unsigned int variant = (c->boundary->net == NET_HOST ? FILTER_NET : 0) | (own ? 0 : FILTER_NO_UNIX);
+	const struct filter_program *p = filter_get(variant);
+
+	return p ? load(p, err) : error_set(err, EINVAL, "no filter for variant %u", variant);
+}
+
+int seccomp_apply_init(struct confinement *c, struct error *err)
+{
+	(void)c;
+	return load(filter_for_init(), err);
 }
 
 /* The forbidden act: unshare(0) asks for nothing and succeeds for anybody (unshare(2)); the filter refuses the call. */

@@ -8,7 +8,14 @@ int workspace_prepare(struct confinement *c, struct error *err)
 {
 	if (uses(c, MECH_MOUNTNS) || !uses(c, MECH_WORKSPACE))
 		return 0;
-	return workspace_make(&c->workspace, c->workdir, c->host_uid, c->host_gid, err);
+	return workspace_plan(&c->workspace, c->workdir, err);
+}
+
+int workspace_make_planned(struct confinement *c, struct error *err)
+{
+	if (c->workspace.base_fd < 0)
+		return 0;
+	return workspace_create(&c->workspace, c->host_uid, c->host_gid, err);
 }
 
 void workspace_observe(const struct observation *o, struct finding *out)

@@ -202,8 +202,7 @@ static const char *first_remedy(const struct evidence *e, enum guarantee g, char
 int evidence_refusal(const struct evidence *e, struct error *err)
 {
 	int first = -1;
-	unsigned int others = 0;
-	char more[32] = "", buf[400];
+	char more[200] = "", buf[400];
 	const struct verdict *v;
 	const char *remedy;
 	size_t used;
@@ -214,13 +213,14 @@ int evidence_refusal(const struct evidence *e, struct error *err)
 		if (first < 0)
 			first = g;
 		else
-			others++;
+			text_append(more, sizeof(more), "%s%s", more[0] ? ", " : " (and ",
+				    guarantee_id((enum guarantee)g));
 	}
 	if (first < 0)
 		return error_set(err, EINVAL, "no guarantee is refused");
 	v = &e->guarantees[first];
-	if (others)
-		(void)snprintf(more, sizeof(more), " (and %u more)", others);
+	if (more[0])
+		text_append(more, sizeof(more), ")");
 	remedy = first_remedy(e, (enum guarantee)first, buf, sizeof(buf));
 	(void)error_set(err, EPERM, "guarantee %s%s cannot be held: %.300s", guarantee_id((enum guarantee)first), more,
 			v->gap ? v->gap : v->how);

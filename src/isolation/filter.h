@@ -28,6 +28,9 @@ struct filter_program {
 	unsigned short len;
 };
 
+/* Init's own: what it calls once it is confined, and EPERM for everything else. */
+const struct filter_program *filter_for_init(void);
+
 /* The program for an OR of the flags above; NULL for bits that are not flags.  May run between fork and exec. */
 const struct filter_program *filter_get(unsigned int variant);
 

@@ -1,7 +1,7 @@
 /* Turns the table in syscalls.h into the filters that bulkhead loads.  Runs while bulkhead is built, on the
  * architecture it is built for; nothing of it, nor libseccomp, is in the installed program.
  *
- *   filter_gen FILE     write C source with one BPF program per variant (filter.h)
+ *   filter_gen FILE     write C source with one BPF program per variant, and init's own (filter.h)
  *   filter_gen --doc    print the table as Markdown (docs/syscalls.md)
  *
  * libseccomp's rules say when an action is taken, not what happens otherwise: a call whose arguments match no rule
@@ -27,6 +27,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/personality.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <linux/netlink.h>
@@ -45,7 +46,8 @@
 #define OPEN_CREATES ((scmp_datum_t)(O_CREAT | 020000000)) /* __O_TMPFILE is one of O_TMPFILE's two bits (open(2)) */
 #define SETID ((scmp_datum_t)(S_ISUID | S_ISGID))
 #define LOW32 0xffffffffull
-#define TYPE_MASK 0xfull /* SOCK_TYPE_MASK of linux/net.h: the rest is SOCK_CLOEXEC and SOCK_NONBLOCK */
+#define TYPE_MASK 0xfull     /* SOCK_TYPE_MASK of linux/net.h: the rest is SOCK_CLOEXEC and SOCK_NONBLOCK */
+#define IOPRIO_WHO_PROCESS 1 /* linux/ioprio.h */
 #ifndef IPPROTO_MPTCP
 #define IPPROTO_MPTCP 262
 #endif
@@ -297,8 +299,12 @@ static void rule_self(const struct target *t, unsigned int arg)
 		add(t, SCMP_ACT_ALLOW, 0, NULL);
 		return;
 	}
-	grant1(t, bits(arg, 0xffffffff, 0)); /* pid_t and int: the low 32 bits */
-	otherwise(t, EPERM, arg, 0, NULL);
+	if (arg == 0)
+		grant1(t, bits(0, LOW32, 0)); /* pid_t and int: the low 32 bits */
+	else /* setpriority(2) and ioprio_set(2): of a process, not of a group or a user */
+		grant2(t, bits(0, LOW32, strcmp(t->name, "ioprio_set") == 0 ? IOPRIO_WHO_PROCESS : PRIO_PROCESS),
+		       bits(1, LOW32, 0));
+	otherwise(t, EPERM, 0, 0, NULL); /* tested after the higher argument */
 }
 
 static void rule_chmod(const struct target *t, unsigned int mode)
@@ -360,6 +366,10 @@ static void add_granted(const struct target *t, enum rule rule)
 	case RULE_OWN:
 		rule_own(t);
 		break;
+	case RULE_SELF_0_ALWAYS:
+		grant1(t, bits(0, LOW32, 0));
+		otherwise(t, EPERM, 0, 0, NULL);
+		break;
 	case RULE_SELF_0:
 		rule_self(t, 0);
 		break;
@@ -371,6 +381,12 @@ static void add_granted(const struct target *t, enum rule rule)
 		break;
 	case RULE_CHMOD_2:
 		rule_chmod(t, 2);
+		break;
+	case RULE_READ_ONLY_2:
+		grant1(t, bits(2, (scmp_datum_t)(O_ACCMODE | O_TRUNC) | OPEN_CREATES, O_RDONLY));
+		break;
+	case RULE_NO_EXEC_2:
+		grant1(t, bits(2, PROT_EXEC, 0));
 		break;
 	case RULE_COUNT:
 		abort();
@@ -433,24 +449,42 @@ static size_t export(scmp_filter_ctx ctx, struct sock_filter insns[INSNS_MAX])
 	return (size_t)n / sizeof(insns[0]);
 }
 
-static size_t build(unsigned int variant, struct sock_filter insns[INSNS_MAX])
+/* i386 and x32 calls look like a kernel built without them.  A binary tree over the call numbers: a hundred instructions
+ * more, and yet the load takes half as long (0.3 for 0.7 ms, Linux 6.18), because the kernel runs every call number
+ * through the program once to learn which are always allowed. */
+static scmp_filter_ctx new_filter(uint32_t otherwise_action)
 {
-	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ERRNO(ENOSYS));
-	size_t count;
+	scmp_filter_ctx ctx = seccomp_init(otherwise_action);
 	int r;
 
 	if (!ctx)
 		die("make", "a filter", ENOMEM);
-	/* i386 and x32 calls look like a kernel built without them.  A binary tree over the call numbers: a hundred
-	 * instructions more, and yet the load takes half as long (0.3 for 0.7 ms, Linux 6.18), because the kernel runs
-	 * every call number through the program once to learn which are always allowed. */
 	r = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS));
 	if (r == 0)
 		r = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);
 	if (r < 0)
 		die("set", "the filter's attributes", -r);
+	return ctx;
+}
+
+static size_t build(unsigned int variant, struct sock_filter insns[INSNS_MAX])
+{
+	scmp_filter_ctx ctx = new_filter(SCMP_ACT_ERRNO(ENOSYS));
+	size_t count;
+
 	add_groups(ctx, variant, granted, COUNT(granted), true);
 	add_groups(ctx, variant, forbidden, COUNT(forbidden), false);
+	count = export(ctx, insns);
+	seccomp_release(ctx);
+	return count;
+}
+
+static size_t build_for_init(struct sock_filter insns[INSNS_MAX])
+{
+	scmp_filter_ctx ctx = new_filter(SCMP_ACT_ERRNO(EPERM));
+	size_t count;
+
+	add_groups(ctx, 0, granted_to_init, COUNT(granted_to_init), true);
 	count = export(ctx, insns);
 	seccomp_release(ctx);
 	return count;
@@ -490,12 +524,14 @@ static void check_table(void)
 			}
 		}
 	}
+	for (const struct call *call = granted_to_init[0].calls; call->name; call++)
+		(void)number_of(call);
 }
 
 static void write_source(const char *path)
 {
 	static struct sock_filter insns[INSNS_MAX];
-	size_t counts[FILTER_VARIANTS];
+	size_t counts[FILTER_VARIANTS + 1];
 	FILE *f = fopen(path, "we");
 
 	if (!f)
@@ -503,9 +539,13 @@ static void write_source(const char *path)
 	fputs("/* Written by filter_gen from src/isolation/syscalls.h; not to be edited. */\n"
 	      "#include \"isolation/filter.h\"\n\n#include <stddef.h>\n",
 	      f);
-	for (unsigned int v = 0; v < FILTER_VARIANTS; v++) {
-		counts[v] = build(v, insns);
-		fprintf(f, "\nstatic const struct sock_filter variant_%u[] = {\n", v);
+	for (unsigned int v = 0; v <= FILTER_VARIANTS; v++) {
+		char name[32] = "for_init";
+
+		if (v < FILTER_VARIANTS)
+			(void)snprintf(name, sizeof(name), "variant_%u", v);
+		counts[v] = v < FILTER_VARIANTS ? build(v, insns) : build_for_init(insns);
+		fprintf(f, "\nstatic const struct sock_filter %s[] = {\n", name);
 		for (size_t i = 0; i < counts[v]; i++)
 			fprintf(f, "\t{ 0x%02x, %u, %u, 0x%08x },\n", insns[i].code, insns[i].jt, insns[i].jf,
 				insns[i].k);
@@ -517,6 +557,10 @@ static void write_source(const char *path)
 	fputs("};\n\nconst struct filter_program *filter_get(unsigned int variant)\n{\n"
 	      "\treturn variant < FILTER_VARIANTS ? &programs[variant] : NULL;\n}\n",
 	      f);
+	fprintf(f,
+		"\nstatic const struct filter_program program_for_init = { for_init, %zu };\n\n"
+		"const struct filter_program *filter_for_init(void)\n{\n\treturn &program_for_init;\n}\n",
+		counts[FILTER_VARIANTS]);
 	if (ferror(f) || fclose(f) != 0)
 		die("write", path, errno ? errno : EIO);
 }
@@ -539,9 +583,12 @@ static const char *const rule_text[] = {
 	[RULE_SENDTO] = "by variant, see below",
 	[RULE_OWN] = "EPERM without namespaces, where it would reach what is the host's",
 	[RULE_SELF_0] = "EPERM without namespaces for any process but the caller (0)",
+	[RULE_SELF_0_ALWAYS] = "EPERM for any process but the caller (0), which could be init",
 	[RULE_SELF_1] = "EPERM without namespaces for any process but the caller (0)",
 	[RULE_CHMOD_1] = "EPERM with a set-id bit in the mode, and without namespaces always",
 	[RULE_CHMOD_2] = "EPERM with a set-id bit in the mode, and without namespaces always",
+	[RULE_READ_ONLY_2] = "for reading what is there alone",
+	[RULE_NO_EXEC_2] = "EPERM with PROT_EXEC",
 };
 _Static_assert(COUNT(rule_text) == RULE_COUNT, "a text per rule");
 
@@ -594,6 +641,9 @@ static void print_doc(void)
 	print_groups("EPERM:", forbidden, COUNT(forbidden));
 	puts("\n## Absent on purpose: ENOSYS");
 	print_groups("ENOSYS:", absent, COUNT(absent));
+	puts("\n## Init's own filter\n\n"
+	     "The first process inside runs no code but ours, and has a filter of its own: everything but these is `EPERM`.");
+	print_groups("Granted:", granted_to_init, COUNT(granted_to_init));
 	if (fflush(stdout) != 0)
 		die("write", "the document", errno);
 }

@@ -14,6 +14,7 @@
 
 #include "isolation/apply.h"
 #include "isolation/control.h"
+#include "isolation/gpu.h"
 #include "isolation/mount_api.h"
 #include "util/fd.h"
 
@@ -157,14 +158,24 @@ static int idmap_userns(uid_t owner, gid_t group, const struct confinement *c, s
 {
 	char line[64], path[64];
 	int fd = -1, r = 0;
-	autofd dir = -1;
-	pid_t pid = (pid_t)syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0);
+	autofd dir = -1, life = -1, ours = -1;
+	int ends[2];
+	pid_t pid;
 
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return error_errno(err, "make a pipe for the id map");
+	life = ends[0];
+	ours = ends[1];
+	pid = (pid_t)syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0);
 	if (pid < 0)
 		return error_errno(err, "make a user namespace for the id map");
 	if (pid == 0) {
-		for (;;)
-			(void)pause();
+		char word;
+
+		/* it must not outlive us, nor hold what we hold */
+		if (fd_close_all_but(0, &life, 1, NULL) == 0)
+			(void)!read(life, &word, 1);
+		_exit(0);
 	}
 	(void)snprintf(path, sizeof(path), "/proc/%d", pid);
 	dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -268,10 +279,12 @@ int grants_resolve(struct confinement *c, struct error *err)
 		c->grant_count++;
 		if (r == 0 && uses(c, MECH_MOUNTNS) && c->privileged)
 			r = clone_mapped(c, g, err);
-		if (r == 0 && !uses(c, MECH_MOUNTNS) && g->grant->kind >= GRANT_IN && c->workspace.fd >= 0)
-			r = link_into_workspace(c, g, err);
 		if (r < 0)
 			return complain(err, g->grant);
+	}
+	for (size_t i = 0; i < b->gpu_count; i++) {
+		if (gpu_minor_of(b->gpus[i], &c->gpu_minors[i], err) < 0)
+			return error_wrap(err, "--gpu %.60s", b->gpus[i]);
 	}
 	if (b->rootfs && uses(c, MECH_MOUNTNS)) {
 		struct stat st;
@@ -280,10 +293,23 @@ int grants_resolve(struct confinement *c, struct error *err)
 			return error_errno(err, "--rootfs %s", b->rootfs);
 		if (!S_ISDIR(st.st_mode))
 			return error_set(err, ENOTDIR, "--rootfs %s: not a directory", b->rootfs);
+		c->rootfs_dev = st.st_dev;
+		c->rootfs_ino = st.st_ino;
 	}
 	/* outer mounts first, so that an inner one is not covered */
 	qsort(c->grants, c->grant_count, sizeof(c->grants[0]), by_depth);
 	choose_cwd(c);
+	return 0;
+}
+
+int grants_link(struct confinement *c, struct error *err)
+{
+	for (size_t i = 0; i < c->grant_count; i++) {
+		const struct resolved_grant *g = &c->grants[i];
+
+		if (c->workspace.fd >= 0 && g->grant->kind >= GRANT_IN && link_into_workspace(c, g, err) < 0)
+			return complain(err, g->grant);
+	}
 	return 0;
 }
 

@@ -1,10 +1,15 @@
 /* What the processes of one run say to each other over the control socket (AF_UNIX, SOCK_SEQPACKET), and the order in
  * which it may be said.  The launcher's end takes SO_PASSCRED: who spoke is told by the kernel, not by the message.
  *
- *   init -> launcher       SCRATCH, TERMINAL (once each, with a descriptor), FAILED, STOPPED, EXITED
- *   workload -> launcher   FAILED, READY (once), EXEC_FAILED; its end closes at execve
+ *   init -> launcher       SCRATCH, TERMINAL, CONFINED (once each; the first two with a descriptor), FAILED, STOPPED, EXITED
+ *   workload -> launcher   FAILED, SEPARATED, READY (once each), EXEC_FAILED; its end closes at execve
  *   launcher -> init       MAPPED (once, after the id maps), SIGNAL, TERMINATE
- *   launcher -> workload   one byte through the gate pipe */
+ *   launcher -> workload   through the gate: GROUP (with the tasks file of each v1 group to join), then one byte
+ *
+ * and over a second pair, which nobody else holds and which both close before the gate:
+ *
+ *   workload -> init       SEPARATED (once, where there is a network namespace)
+ *   init -> workload       VIEW (once; with the Landlock ruleset, where there is one) */
 #ifndef BULKHEAD_ISOLATION_MESSAGE_H
 #define BULKHEAD_ISOLATION_MESSAGE_H
 
@@ -19,6 +24,10 @@ enum message_type {
 	MSG_SIGNAL,	 /* number: forward it to the workload's process group */
 	MSG_TERMINATE,	 /* SIGTERM to the whole tree; the grace time has begun */
 	MSG_TERMINAL,	 /* carries one descriptor */
+	MSG_GROUP,	 /* carries one descriptor: a tasks file */
+	MSG_SEPARATED,	 /* the workload's process is in all its namespaces and groups */
+	MSG_VIEW,	 /* the view is complete; shown: the ABI and whether /proc is there.  Carries the ruleset */
+	MSG_CONFINED,	 /* init itself is confined and waits for the workload */
 	MSG_SCRATCH,	 /* carries one descriptor: O_PATH on the scratch space, for fstatfs(2) */
 	MSG_FAILED,	 /* mechanism and error: a step of the confinement */
 	MSG_READY,	 /* shown: what the forbidden acts gave */

@@ -14,6 +14,7 @@
 #include "isolation/mount_api.h"
 #include "util/fd.h"
 
+#define NODE (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC)
 #define READ_ONLY (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 
 static int write_text(int root, const char *path, const char *text, struct error *err)
@@ -25,17 +26,23 @@ static int write_text(int root, const char *path, const char *text, struct error
 	return fd_write_all(fd, text, strlen(text), err) < 0 ? error_wrap(err, "%s", path) : 0;
 }
 
-/* Where a top-level name of the host is a link (merged /usr), the link; where it is a directory, a read-only mount. */
+/* Where a top-level name is a link (merged /usr), the link; where it is a directory, a read-only mount.  Opened once and
+ * beneath: whoever may write there must not exchange it between looking and mounting. */
 static int copy_top_level(int root, int from, const char *from_name, const char *name, struct error *err)
 {
+	struct open_how how = { .flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
+				.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS };
 	char target[256];
 	struct stat st;
 	ssize_t n;
+	autofd fd = (int)syscall(SYS_openat2, from, name, &how, sizeof(how));
 
-	if (fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno == ENOENT ? 0 : error_errno(err, "look at %s/%s", from_name, name);
+	if (fd < 0)
+		return errno == ENOENT ? 0 : error_errno(err, "open %s/%s", from_name, name);
+	if (fstat(fd, &st) < 0)
+		return error_errno(err, "look at %s/%s", from_name, name);
 	if (S_ISLNK(st.st_mode)) {
-		n = readlinkat(from, name, target, sizeof(target) - 1);
+		n = readlinkat(fd, "", target, sizeof(target) - 1);
 		if (n < 0)
 			return error_errno(err, "read the link %s/%s", from_name, name);
 		target[n] = '\0';
@@ -47,7 +54,7 @@ static int copy_top_level(int root, int from, const char *from_name, const char 
 		if (mkdirat(root, name, 0755) < 0)
 			return error_errno(err, "make /%s", name);
 		(void)snprintf(path, sizeof(path), "%s/%s", from_name, name);
-		return view_bind(root, path, name, READ_ONLY, err);
+		return view_bind_fd(root, fd, path, name, READ_ONLY, err);
 	}
 	return 0; /* files at the top level are no part of the layout */
 }
@@ -70,10 +77,13 @@ static int layout_of_rootfs(const struct confinement *c, int root, struct error 
 	const char *dir = c->boundary->rootfs;
 	char buf[4096];
 	long n;
+	struct stat st;
 	autofd fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	if (fd < 0)
+	if (fd < 0 || fstat(fd, &st) < 0)
 		return error_errno(err, "open the rootfs %s", dir);
+	if (st.st_dev != c->rootfs_dev || st.st_ino != c->rootfs_ino)
+		return error_set(err, ESTALE, "the rootfs %s was exchanged for another directory meanwhile", dir);
 	while ((n = syscall(SYS_getdents64, fd, buf, sizeof(buf))) > 0) {
 		for (long at = 0; at < n;) {
 			const struct dirent64 *d = (const void *)(buf + at);
@@ -114,35 +124,53 @@ int view_layout(const struct confinement *c, int root, struct error *err)
 	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++) {
 		if (mkdirat(root, dirs[i].name, dirs[i].mode) < 0)
 			return error_errno(err, "make /%s", dirs[i].name);
-		/* mkdir leaves out what the caller's umask holds, and the sticky bit of /tmp is not the umask's to take */
-		if (fchmodat(root, dirs[i].name, dirs[i].mode, 0) < 0)
-			return error_errno(err, "set the mode of /%s", dirs[i].name);
 	}
 	return c->boundary->rootfs ? layout_of_rootfs(c, root, err) : layout_of_host(root, err);
 }
 
-/* A host file of /etc: small ones are copied, directories are mounted.  Absent or unreadable ones are left out: a host
- * without a time zone or fonts must not stop anything (no guarantee rests on them). */
-static int copy_file(int root, int host_etc, const char *name, struct error *err)
+/* A mount over an empty file of ours. */
+static int bind_file(int root, const char *host_path, const char *inside, uint64_t attributes, struct error *err)
 {
-	char buf[65536], inside[128];
-	autofd from = openat(host_etc, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK), to = -1;
-	struct stat st;
-	ssize_t n;
+	autofd fd = openat(root, inside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 
-	if (from < 0 || fstat(from, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > (1 << 20))
-		return 0;
-	(void)snprintf(inside, sizeof(inside), "etc/%s", name);
-	to = openat(root, inside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return error_errno(err, "make /%s", inside);
+	return view_bind(root, host_path, inside, attributes, err);
+}
+
+/* What is larger than this is mounted, which costs the same whatever the size. */
+#define COPY_MOST 16384
+
+static int copy_bytes(int from, int root, const char *inside, struct error *err)
+{
+	static char buf[COPY_MOST]; /* a frame of this size would be probed page by page */
+	ssize_t n = read(from, buf, sizeof(buf));
+	int r;
+	autofd to = openat(root, inside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+
 	if (to < 0)
 		return error_errno(err, "make /%s", inside);
-	while ((n = read(from, buf, sizeof(buf))) > 0) {
-		int r = fd_write_all(to, buf, (size_t)n, err);
+	if (n < 0)
+		return error_errno(err, "read the host's /%s", inside);
+	r = fd_write_all(to, buf, (size_t)n, err);
+	return r < 0 ? error_wrap(err, "/%s", inside) : 0;
+}
 
-		if (r < 0)
-			return error_wrap(err, "/%s", inside);
-	}
-	return n < 0 ? error_errno(err, "read /etc/%s", name) : 0;
+/* A host file of /etc.  Absent or unreadable ones are left out: a host without a time zone or fonts must not stop anything
+ * (no guarantee rests on them). */
+static int copy_file(int root, int host_etc, const char *name, struct error *err)
+{
+	char inside[128], path[128];
+	autofd from = openat(host_etc, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+
+	if (from < 0 || fstat(from, &st) < 0 || !S_ISREG(st.st_mode))
+		return 0;
+	(void)snprintf(inside, sizeof(inside), "etc/%s", name);
+	(void)snprintf(path, sizeof(path), "/etc/%s", name);
+	if (st.st_size <= COPY_MOST)
+		return copy_bytes(from, root, inside, err);
+	return bind_file(root, path, inside, READ_ONLY | MOUNT_ATTR_NOEXEC, err);
 }
 
 static int mount_etc_directory(int root, int host_etc, const char *name, struct error *err)
@@ -186,8 +214,8 @@ static int write_users(const struct confinement *c, int root, struct error *err)
 
 int view_etc(const struct confinement *c, int root, struct error *err)
 {
-	static const char *const files[] = { "ld.so.cache", "ld.so.conf", "timezone",	 "mime.types", "services",
-					     "protocols",   "login.defs", "locale.conf", "magic" };
+	static const char *const files[] = { "ld.so.cache", "ld.so.conf", "timezone", "mime.types",
+					     "services",    "protocols",  "magic" };
 	static const char *const directories[] = { "alternatives", "fonts", "ImageMagick-6", "ImageMagick-7" };
 	autofd etc = -1;
 	int r = 0;
@@ -224,15 +252,6 @@ int view_etc(const struct confinement *c, int root, struct error *err)
 	return r;
 }
 
-static int bind_node(int root, const char *host_path, const char *inside, struct error *err)
-{
-	autofd fd = openat(root, inside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-
-	if (fd < 0)
-		return error_errno(err, "make /%s", inside);
-	return view_bind(root, host_path, inside, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, err);
-}
-
 static int mount_devpts(int root, struct error *err)
 {
 	autofd fs = api_fsopen("devpts"), mount_fd = -1;
@@ -254,16 +273,14 @@ int view_gpus(const struct confinement *c, int root, struct error *err)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < c->boundary->gpu_count; i++) {
-		/* Which node a UUID names only the vendor's library can tell, and that is not loaded here. */
-		if (c->boundary->gpus[i][0] < '0' || c->boundary->gpus[i][0] > '9')
-			return error_set(err, EOPNOTSUPP, "--gpu %.60s: this build takes a GPU by its index alone",
-					 c->boundary->gpus[i]);
-		(void)snprintf(host, sizeof(host), "/dev/nvidia%.16s", c->boundary->gpus[i]);
-		r = bind_node(root, host, host + 1, err);
+		(void)snprintf(host, sizeof(host), "/dev/nvidia%u", c->gpu_minors[i]);
+		r = bind_file(root, host, host + 1, NODE, err);
+		if (r < 0)
+			return error_wrap(err, "--gpu %.60s", c->boundary->gpus[i]);
 	}
 	for (size_t i = 0; r == 0 && c->boundary->gpu_count && i < sizeof(common) / sizeof(common[0]); i++) {
 		(void)snprintf(host, sizeof(host), "/dev/%s", common[i]);
-		r = bind_node(root, host, host + 1, err);
+		r = bind_file(root, host, host + 1, NODE, err);
 	}
 	return r;
 }
@@ -284,7 +301,7 @@ int view_dev(int root, struct error *err)
 		char path[32];
 
 		(void)snprintf(path, sizeof(path), "/dev/%s", nodes[i]);
-		r = bind_node(root, path, path + 1, err);
+		r = bind_file(root, path, path + 1, NODE, err);
 	}
 	for (size_t i = 0; r == 0 && i < sizeof(links) / sizeof(links[0]); i++) {
 		if (symlinkat(links[i].target, root, links[i].name) < 0)

@@ -1,36 +1,55 @@
-/* The order in which a sandbox is built, and why it is this one.  The code that follows it is apply.c.
+/* The order in which a sandbox is built, and why it is this one.  The code that follows it is apply.c, init.c and
+ * workload.c.  Each process walks its own column; what it must wait for is said.
  *
  *  launcher   1. own uid       claimed before anything can run as it
  *             2. grants        opened with the caller's rights, once; later steps use the descriptors
- *             3. cgroup        made and limited before the first process exists, so that nothing ever runs outside it
- *             4. clone         all namespaces in one call: a later unshare would leave a moment in between
- *             5. id maps       written from outside; init waits for them, since without ids it can make no file
- *  init       6. cgroup (v1)   joins by itself, before it has forked anything
- *             7. session       a session of its own: the caller's terminal is out of reach from here on
- *             8. ids           become the workload's user, keeping capabilities over its own namespaces only
- *             9. mounts        the private root; pivot_root; the old root is detached.  From here no host path exists
- *            10. rlimits       after the mounts, which need descriptors; before anything foreign
- *            11. no_new_privs  needed for 12 and 14 by a caller without CAP_SYS_ADMIN (seccomp(2), landlock(7))
- *            12. Landlock      the ruleset is built while the directories can still be opened; only the workload enters
- *                              it, so that its scope keeps the workload from tracing and signalling init
- *            13. capabilities  emptied, the bounding set too; nothing below needs one
- *            14. seccomp       last in init, because it forbids most of the above; the workload inherits it
- *  workload  15. process group, standard descriptors, close_range: only what was passed is left
- *            16. Landlock      enter the domain
- *            17. show          one forbidden act each for Landlock and seccomp; the errno goes to the launcher
- *            18. gate          wait.  The launcher reads /proc/<pid> meanwhile and opens the gate only when every
- *                              required guarantee was seen to be held
- *            19. execve
+ *             3. names         of the workspace and the groups; the janitor learns them before anything is made
+ *             4. v2 group      made before the first process exists, and limited where v2 holds limits
+ *             5. clone         all namespaces but two, and into the v2 group
+ *             6. id maps       written from outside; init waits for them, since without ids it can make no file
+ *             7. v1 groups     made and limited while the two below work; the workload's process gets each to join
  *
- * Where a host grants no namespaces, steps 4, 5, 8 and 9 fall away, Landlock carries files, memory and signals, and init
- * itself enters an outer Landlock domain first (12a): kill(-1) from it then reaches exactly the workload's processes. */
+ *  init       8. session       a session of its own: the caller's terminal is out of reach from here on
+ *             9. no_new_privs, bounding set, outer Landlock domain (*): what both processes shall have
+ *            10. fork          the workload's process, early, because the next steps of the two do not need each other (but
+ *                              after 12 where it gets a terminal, which a process has from its parent or not at all)
+ *            11. ids           become the workload's user, keeping capabilities over its own namespaces only
+ *            12. mounts        the private root; pivot_root.  The host's tree now lies over it
+ *            13. Landlock      the workload's ruleset is built while the directories can still be opened
+ *            14. view          is told to the workload's process, with the ruleset
+ *            15. network       joins the workload's network namespace (waits for 21)
+ *            16. host's tree   detached.  From here no path leads to the host
+ *            17. capabilities  emptied; nothing below needs one
+ *            18. seccomp       a filter of its own, which grants what init does and nothing else
+ *            19. confined      is told to the launcher
+ *
+ *  workload  20. network       a network namespace: as dear as all the others together, hence beside init's work
+ *            21. groups        joins the v1 groups by itself (waits for 7), then the cgroup namespace, rooted there
+ *            22. rlimits, ids  as in 11
+ *            23. capabilities, seccomp   the latter forbids most of the above
+ *            24. view          waits for 14
+ *            25. process group, standard descriptors, close_range: only what was passed is left
+ *            26. Landlock      enters the domain; its scope keeps it from tracing and signalling init
+ *            27. show          one forbidden act each for Landlock and seccomp; the errno goes to the launcher
+ *            28. gate          waits
+ *
+ *  launcher  29. observe       reads /proc/<workload> while it waits; the mounts only once init is confined (19)
+ *            30. gate          opened when every required guarantee was seen to be held
+ *  workload  31. execve
+ *
+ * (*) Where a host grants no namespaces, steps 5 to 7, 11, 12, 15, 16 and 20 fall away, Landlock carries files, memory and
+ * signals, and init enters an outer Landlock domain before the fork: kill(-1) from it then reaches exactly the workload's
+ * processes. */
 #include "isolation/plan.h"
 
 #define M(x) MECH_BIT(MECH_##x)
 
 static const struct alternative alternatives[] = {
-	{ G_MEMORY, M(OWN_UID) | M(PIDNS), "own host uid and pid namespace", NULL },
-	{ G_MEMORY, M(LANDLOCK), "Landlock domain (its ptrace rule)", NULL },
+	/* The filter refuses System V segments wherever there is no ipc namespace (control_seccomp.c). */
+	{ G_MEMORY, M(OWN_UID) | M(PIDNS) | M(IPCNS), "own host uid, pid and ipc namespace", NULL },
+	{ G_MEMORY, M(OWN_UID) | M(PIDNS) | M(SECCOMP), "own host uid and pid namespace; seccomp", NULL },
+	{ G_MEMORY, M(LANDLOCK) | M(IPCNS), "Landlock domain (its ptrace rule); ipc namespace", NULL },
+	{ G_MEMORY, M(LANDLOCK) | M(SECCOMP), "Landlock domain (its ptrace rule); seccomp", NULL },
 	{ G_MEMORY, M(PIDNS) | M(MOUNTNS) | M(SECCOMP), "pid namespace with its own /proc; seccomp", NULL },
 
 	{ G_ENVIRON, M(PIDNS) | M(MOUNTNS), "pid namespace with its own /proc", NULL },
@@ -40,21 +59,28 @@ static const struct alternative alternatives[] = {
 	{ G_FILES, M(MOUNTNS), "mount namespace with pivot_root", NULL },
 	{ G_FILES, M(LANDLOCK), "Landlock", NULL },
 
-	{ G_CONTROL_PLANE, M(MOUNTNS), "mount namespace: no socket of ours is in view", NULL },
+	{ G_CONTROL_PLANE, M(MOUNTNS) | M(NETNS), "mount and network namespace: no socket of ours is in view", NULL },
+	/* the filter's doing wherever one of the two is missing; with --net host the host's abstract sockets are granted */
+	{ G_CONTROL_PLANE, M(MOUNTNS) | M(SECCOMP), "mount namespace: no socket of ours is in view; seccomp", NULL },
 	{ G_CONTROL_PLANE, M(LANDLOCK) | M(SECCOMP), "Landlock; seccomp on AF_UNIX", NULL },
 
 	{ G_SIGNALS, M(PIDNS), "pid namespace", NULL },
 	{ G_SIGNALS, M(LANDLOCK_SCOPE), "Landlock signal scope", NULL },
 	{ G_SIGNALS, M(OWN_UID), "own host uid", NULL },
 
-	{ G_TREE, M(CGROUP_KILL), "cgroup.kill", NULL },
+	/* who can write to the host's groups can leave its own, so the group alone is enough only where none is in reach */
+	{ G_TREE, M(CGROUP_KILL) | M(MOUNTNS), "cgroup.kill", NULL },
+	{ G_TREE, M(CGROUP_KILL) | M(LANDLOCK), "cgroup.kill", NULL },
 	{ G_TREE, M(PIDNS), "pid namespace", NULL },
 	{ G_TREE, M(LANDLOCK_SCOPE) | M(SUBREAPER), "scoped kill(-1) from the workload's supervisor", NULL },
+	{ G_TREE, M(CGROUP_KILL), "cgroup.kill",
+	  "a workload with rights over the host's control groups can leave its own" },
 	{ G_TREE, M(SUBREAPER), "subreaper sweep",
 	  "processes that fork faster than the sweep reads /proc can outlive it" },
 
-	{ G_NETWORK, M(NETNS), "network namespace", NULL },
+	{ G_NETWORK, M(NETNS) | M(SECCOMP), "network namespace", NULL },
 	{ G_NETWORK, M(SECCOMP), "seccomp on socket families", NULL },
+	{ G_NETWORK, M(NETNS), "network namespace", "AF_VSOCK is in no namespace" },
 
 	{ G_SYSCALLS, M(SECCOMP), "seccomp allowlist", NULL },
 

@@ -54,6 +54,8 @@ static const char *remedy_mounts(const struct finding *f)
 {
 	if (f->code == ENOSYS && !filtered_already())
 		return "a kernel of 5.12 or later";
+	if (f->code == ENOENT)
+		return "put back what the message names: the view is made of it";
 	if (filtered_already())
 		return "let the seccomp profile that is on this process (a container's) allow open_tree, "
 		       "move_mount, fsopen, fsconfig, "

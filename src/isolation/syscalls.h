@@ -29,11 +29,14 @@ enum rule {
 	RULE_SOCKETPAIR,
 	RULE_ADDRESS, /* puts a socket's address to use: refused where no socket that has one is granted */
 	RULE_SENDTO,
-	RULE_OWN,     /* refused where the workload shares our namespaces: it acts on what lies outside it */
-	RULE_SELF_0,  /* there: argument 0 must be 0, the caller itself */
-	RULE_SELF_1,  /* the same for argument 1 */
-	RULE_CHMOD_1, /* RULE_MODE_1, and RULE_OWN */
+	RULE_OWN,	    /* refused where the workload shares our namespaces: it acts on what lies outside it */
+	RULE_SELF_0,	    /* there: argument 0 must be 0, the caller itself */
+	RULE_SELF_1,	    /* the same for argument 1 */
+	RULE_SELF_0_ALWAYS, /* argument 0 must be 0 everywhere: init has the workload's uid */
+	RULE_CHMOD_1,	    /* RULE_MODE_1, and RULE_OWN */
 	RULE_CHMOD_2,
+	RULE_READ_ONLY_2, /* open flags that can neither write nor create (init) */
+	RULE_NO_EXEC_2,	  /* memory protection without PROT_EXEC (init) */
 	RULE_COUNT
 };
 
@@ -141,7 +144,7 @@ static const struct group granted[] = {
 		      C(statx), C(statfs), C(fstatfs), C(access), C(faccessat), C(faccessat2), C(readlink),
 		      C(readlinkat), C(getdents), C(getdents64), C(getcwd), C(chdir), C(fchdir), C(rename), C(renameat),
 		      C(renameat2), C(link), C(linkat), C(symlink), C(symlinkat), C(unlink), C(unlinkat), C(rmdir),
-		      C(truncate), C(ftruncate), C(fallocate), R(chown, RULE_OWN), R(fchown, RULE_OWN), R(lchown, RULE_OWN), R(fchownat, RULE_OWN), C(umask),
+		      R(truncate, RULE_OWN), C(ftruncate), C(fallocate), R(chown, RULE_OWN), R(fchown, RULE_OWN), R(lchown, RULE_OWN), R(fchownat, RULE_OWN), C(umask),
 		      R(utime, RULE_OWN), R(utimes, RULE_OWN), R(futimesat, RULE_OWN), R(utimensat, RULE_OWN), R(setxattr, RULE_OWN), R(lsetxattr, RULE_OWN), R(fsetxattr, RULE_OWN),
 		      { "setxattrat", 463, RULE_OWN }, C(getxattr), C(lgetxattr), C(fgetxattr), N(getxattrat, 464), C(listxattr),
 		      C(llistxattr), C(flistxattr), N(listxattrat, 465), R(removexattr, RULE_OWN), R(lremovexattr, RULE_OWN),
@@ -172,7 +175,7 @@ static const struct group granted[] = {
 		CALLS(C(sched_yield), C(sched_getaffinity), R(sched_setaffinity, RULE_SELF_0), C(sched_getparam), R(sched_setparam, RULE_SELF_0),
 		      C(sched_getscheduler), R(sched_setscheduler, RULE_SELF_0), C(sched_getattr), R(sched_setattr, RULE_SELF_0),
 		      C(sched_get_priority_max), C(sched_get_priority_min), C(sched_rr_get_interval), C(getpriority),
-		      R(setpriority, RULE_SELF_1), C(ioprio_get), R(ioprio_set, RULE_SELF_1), C(getrlimit), C(setrlimit), R(prlimit64, RULE_SELF_0),
+		      R(setpriority, RULE_SELF_1), C(ioprio_get), R(ioprio_set, RULE_SELF_1), C(getrlimit), C(setrlimit), R(prlimit64, RULE_SELF_0_ALWAYS),
 		      C(getrusage), C(getcpu)),
 	},
 	{
@@ -276,6 +279,19 @@ static const struct group absent[] = {
 		"Programs that know them fall back to /proc or to ioctl.",
 		CALLS(N(lsm_get_self_attr, 459), N(lsm_set_self_attr, 460), N(lsm_list_modules, 461),
 		      N(file_getattr, 468), N(file_setattr, 469), N(listns, 470)),
+	},
+};
+
+/* Init's own program: all that it calls once it is confined.  Anything else is EPERM, for it would not be init's doing. */
+static const struct group granted_to_init[] = {
+	{
+		"Init",
+		"It waits for the workload and for messages, reaps, signals, reads /proc where it must find the workload's "
+		"processes by itself, says how it ended, and ends.",
+		CALLS(C(read), C(write), C(close), C(close_range), C(recvmsg), C(poll), C(ppoll), C(wait4), C(kill), C(getpid),
+		      C(getrusage), C(nanosleep), C(clock_nanosleep), R(openat, RULE_READ_ONLY_2), C(getdents64), C(fstat),
+		      C(newfstatat), C(brk), R(mmap, RULE_NO_EXEC_2), C(munmap), C(restart_syscall), C(rt_sigreturn), C(exit),
+		      C(exit_group)),
 	},
 };
 

@@ -139,7 +139,7 @@ static void kill_one(pid_t pid, void *arg)
 static bool kill_reaches_only_ours(const struct confinement *c)
 {
 	/* pid 1, or inside the domain that landlock_enter_outer() has tried: anywhere else it would reach the host */
-	return uses(c, MECH_PIDNS) ? getpid() == 1 : c->outer_ruleset_fd >= 0;
+	return uses(c, MECH_PIDNS) ? getpid() == 1 : c->outer_domain;
 }
 
 void tree_signal_inside(const struct confinement *c, pid_t workload, int sig)
@@ -176,15 +176,62 @@ void tree_kill_inside(const struct confinement *c)
 	}
 }
 
-void tree_kill(const struct confinement *c, const struct started *s)
+static void kill_group(const struct confinement *c)
 {
 	if (uses(c, MECH_CGROUP_KILL) && c->cgroup.kill)
-		(void)cgroup_kill(&c->cgroup, NULL); /* and init as well, in case it is not in the group */
-	if (s->init_pidfd < 0)
-		return;
-	if (uses(c, MECH_PIDNS) || (uses(c, MECH_CGROUP_KILL) && c->cgroup.kill))
+		(void)cgroup_kill(&c->cgroup, NULL);
+}
+
+void tree_kill(const struct confinement *c, struct started *s)
+{
+	fd_close(&s->control_fd); /* for init the word to kill everything, where it still can */
+	if (!uses(c, MECH_PIDNS))
+		return; /* init's death would free whoever has left the group: it kills from inside first */
+	kill_group(c);
+	if (s->init_pidfd >= 0) /* in case it is not in the group */
 		(void)syscall(SYS_pidfd_send_signal, s->init_pidfd, SIGKILL, NULL, 0);
-	/* else: closing the control socket makes init kill from inside, which our SIGKILL would prevent */
+}
+
+/* Without a group that can be killed init goes on: its sweep is all there is. */
+void tree_kill_late(const struct confinement *c)
+{
+	kill_group(c);
+}
+
+struct adopted {
+	pid_t spared;
+	unsigned int killed;
+};
+
+static void kill_adopted(pid_t pid, void *arg)
+{
+	struct adopted *a = arg;
+
+	if (pid == a->spared)
+		return;
+	a->killed++;
+	(void)kill(pid, SIGKILL);
+}
+
+void tree_sweep_adopted(const struct confinement *c)
+{
+	const struct timespec pause = { .tv_nsec = 1000000 };
+
+	for (int ms = 0; ms < TREE_DEATH_MS; ms++) {
+		struct adopted a = { .spared = c->janitor_pid };
+		siginfo_t dead = { 0 };
+
+		/* dead ones first: they count as descendants until they are reaped.  The janitor is its dismisser's to reap. */
+		while (waitid(P_ALL, 0, &dead, WEXITED | WNOHANG | WNOWAIT) == 0 && dead.si_pid > 0 &&
+		       dead.si_pid != c->janitor_pid) {
+			(void)waitpid(dead.si_pid, NULL, 0);
+			dead.si_pid = 0;
+		}
+		(void)tree_descendants(getpid(), DESCENDANTS_MAX, kill_adopted, &a);
+		if (a.killed == 0)
+			return;
+		(void)nanosleep(&pause, NULL);
+	}
 }
 
 void subreaper_observe(const struct observation *o, struct finding *out)

@@ -17,8 +17,18 @@ void tree_kill_inside(const struct confinement *c);
 /* In init: a signal to every process of the workload (its process group alone where nothing better is there). */
 void tree_signal_inside(const struct confinement *c, pid_t workload, int sig);
 
-/* In the launcher: kill everything, init included, by the strongest means; does not wait. */
-void tree_kill(const struct confinement *c, const struct started *s);
+/* In the launcher: kill everything, by the strongest means, or let init do it where its own death would free what has left
+ * the group; does not wait.  Closes the control socket. */
+void tree_kill(const struct confinement *c, struct started *s);
+
+/* In the launcher, TREE_LATE_MS after that, if init is still there: the group, where it can be killed. */
+#define TREE_LATE_MS 300
+void tree_kill_late(const struct confinement *c);
+
+/* In the launcher, a subreaper, once init is dead and where there was no pid namespace: what init could not kill, because it
+ * was itself killed or stopped, is our child now.  All but c->janitor_pid; bounded by TREE_DEATH_MS. */
+#define TREE_DEATH_MS 30000
+void tree_sweep_adopted(const struct confinement *c);
 
 /* Every descendant of `ancestor`, from /proc/<pid>/task/<tid>/children or, where the kernel has none, from the parents
  * that /proc/<pid>/stat names.  Calls `each` for at most `most` of them; returns how many. */

@@ -1,5 +1,5 @@
-/* The workload's process, from init's fork to execve.  It already has the filter, no capability and no_new_privs; here it
- * gets its descriptors, enters its Landlock domain, shows that the forbidden acts fail, and waits at the gate. */
+/* The workload's process, from init's fork to execve.  It gives up its rights while init builds the view; then it gets its
+ * descriptors, enters its Landlock domain, shows that the forbidden acts fail, and waits at the gate. */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +13,17 @@
 #include "isolation/apply.h"
 #include "isolation/control.h"
 #include "util/fd.h"
+
+/* The workload chose the bytes, and they end on a terminal. */
+static bool show_name(const char *name, char *out, size_t size)
+{
+	(void)snprintf(out, size, "%.200s", name);
+	for (char *p = out; *p; p++) {
+		if ((unsigned char)*p < 0x20 || (unsigned char)*p >= 0x7f)
+			*p = '?';
+	}
+	return true;
+}
 
 /* ENOENT for a file that is there means its interpreter is not: say which (execve(2)). */
 static bool missing_interpreter(const char *path, char *out, size_t size)
@@ -28,12 +39,7 @@ static bool missing_interpreter(const char *path, char *out, size_t size)
 		char *name = head + 2 + strspn(head + 2, " \t");
 
 		name[strcspn(name, " \t\n")] = '\0'; /* a carriage return stays: it is the mistake to show */
-		for (char *p = name; *p; p++) {
-			if ((unsigned char)*p < 0x20)
-				*p = '?';
-		}
-		(void)snprintf(out, size, "%.200s", name);
-		return true;
+		return show_name(name, out, size);
 	}
 	if (memcmp(head, ELFMAG, SELFMAG) == 0 && head[EI_CLASS] == ELFCLASS64) {
 		Elf64_Ehdr eh;
@@ -50,8 +56,7 @@ static bool missing_interpreter(const char *path, char *out, size_t size)
 			if (pread(fd, name, ph.p_filesz, (off_t)ph.p_offset) != (ssize_t)ph.p_filesz)
 				return false;
 			name[ph.p_filesz] = '\0';
-			(void)snprintf(out, size, "%.200s", name);
-			return true;
+			return show_name(name, out, size);
 		}
 	}
 	return false;
@@ -106,10 +111,71 @@ static _Noreturn void exec_failed(const struct confinement *c, const char *tried
 	m.number = code == ENOENT ? 127 : 126;
 	if (code == ENOENT && missing_interpreter(tried, interpreter, sizeof(interpreter)))
 		(void)error_set(&m.error, code, "%.200s: its interpreter %s is not there", tried, interpreter);
+	else if (code == ENOENT && strchr(tried, '/') && tried[0] != '/')
+		(void)error_set(&m.error, code, "%.300s: %s, as seen inside, where the current directory is %.100s",
+				tried, strerrordesc_np(code), c->cwd);
 	else
-		(void)error_set(&m.error, code, "%.300s: %s", tried, strerrordesc_np(code));
+		(void)error_set(&m.error, code, "%.300s: %s%s", tried, strerrordesc_np(code),
+				code == ENOENT ? ", as seen inside" : "");
 	(void)message_send(c->init_fd, &m, NULL);
 	_exit(m.number);
+}
+
+/* v2's was joined by the clone. */
+static int join_groups(struct confinement *c, struct error *err)
+{
+	for (unsigned int i = cgroup_v1_count(&c->cgroup); i > 0; i--) {
+		struct message m;
+		pid_t from;
+		int r;
+		autofd fd = -1;
+
+		if (message_receive(c->gate_fd, &m, &from, &fd, NULL) != 1 || m.type != MSG_GROUP || fd < 0)
+			_exit(125); /* the launcher gave up, and knows why */
+		r = cgroup_join_tasks(fd, err);
+		if (r < 0)
+			return error_wrap(err, "join a control group");
+	}
+	return 0;
+}
+
+/* In the order that plan.c explains. */
+static const struct step own_steps[] = {
+	{ MECH_NETNS, namespaces_make_network },
+	{ MECH_CGROUP, join_groups },
+	{ MECH_CGROUPNS, namespaces_enter_cgroup },
+	{ MECH_RLIMITS, rlimits_apply },
+	{ MECH_USERNS, creds_become },
+};
+static const struct step last_steps[] = {
+	{ MECH_CAPS, caps_apply },
+	{ MECH_SECCOMP, seccomp_apply },
+};
+
+/* A change of ids made us undumpable; the launcher must be able to look at us in /proc, and init to join our network. */
+static void show_ourselves(const struct confinement *c)
+{
+	struct message separated = { .type = MSG_SEPARATED, .mechanism = -1 };
+	struct error err;
+
+	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0) {
+		(void)error_errno(&err, "become dumpable");
+		setup_failed(c, MECH_COUNT, &err);
+	}
+	if (message_send(c->init_fd, &separated, NULL) < 0 ||
+	    (uses(c, MECH_NETNS) && message_send(c->peer_fd, &separated, NULL) < 0))
+		_exit(125); /* init has failed, and has said why; or nobody is left to tell */
+}
+
+static void wait_for_view(struct confinement *c)
+{
+	struct message m;
+	pid_t from;
+
+	if (message_receive(c->peer_fd, &m, &from, &c->ruleset_fd, NULL) != 1 || m.type != MSG_VIEW)
+		_exit(125); /* init has failed, and has said why */
+	c->landlock_abi = m.shown.landlock_abi;
+	c->proc_masked = m.shown.proc_masked;
 }
 
 static void step(const struct confinement *c, enum mechanism m, int result, const struct error *err)
@@ -137,17 +203,16 @@ _Noreturn void workload_main(struct confinement *c, const sigset_t *mask)
 	struct error err = { 0 };
 	char tried[4096];
 
-	/* Init is not dumpable, and we are its copy; the launcher must be able to look at us in /proc. */
-	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0) {
-		(void)error_errno(&err, "become dumpable");
-		setup_failed(c, MECH_COUNT, &err);
-	}
+	steps_walk(c, own_steps, sizeof(own_steps) / sizeof(own_steps[0]));
+	show_ourselves(c);
+	steps_walk(c, last_steps, sizeof(last_steps) / sizeof(last_steps[0]));
+	wait_for_view(c);
 	step(c, MECH_SESSION, stdio_apply(c, &err), &err);
 	if (chdir(c->cwd) < 0) {
 		(void)error_errno(&err, "enter %s", c->cwd);
 		setup_failed(c, MECH_COUNT, &err);
 	}
-	step(c, MECH_LANDLOCK, landlock_enter(c, &err), &err);
+	step(c, uses(c, MECH_LANDLOCK) ? MECH_LANDLOCK : MECH_LANDLOCK_SCOPE, landlock_enter(c, &err), &err);
 	step(c, MECH_DESCRIPTORS, descriptors_apply(c->gate_fd, c->init_fd, &err), &err);
 	step(c, MECH_RLIMITS, rlimits_apply_files(c, &err), &err);
 

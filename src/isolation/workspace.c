@@ -655,28 +655,15 @@ static int make_owned(int fd, uid_t owner, gid_t group, struct error *err)
 	return 0;
 }
 
-int workspace_make(struct workspace *out, const char *base, uid_t owner, gid_t group, struct error *err)
+int workspace_plan(struct workspace *out, const char *base, struct error *err)
 {
 	struct workspace w = WORKSPACE_INIT;
 	char path[sizeof(w.path) - WORKSPACE_NAME_LEN - 1];
 	int rc = workspace_base_open(base, &w.base_fd, path, sizeof(path), err);
 
-	if (rc < 0)
-		return rc;
-	rc = -EAGAIN;
-	for (int tries = 0; rc == -EAGAIN && tries < MAKE_TRIES; tries++) {
-		rc = name_random(w.name, err);
-		if (rc == 0)
-			rc = make_locked(w.base_fd, w.name, &w.fd, err);
-	}
-	if (rc == -EAGAIN)
-		(void)error_set(err, EAGAIN, "make a workspace in %s: %d names in a row were taken", path, MAKE_TRIES);
 	if (rc == 0)
-		rc = make_owned(w.fd, owner, group, err);
+		rc = name_random(w.name, err);
 	if (rc < 0) {
-		if (w.fd >= 0)
-			(void)unlinkat(w.base_fd, w.name, AT_REMOVEDIR); /* else a sweep takes it */
-		fd_close(&w.fd);
 		fd_close(&w.base_fd);
 		return rc;
 	}
@@ -685,13 +672,46 @@ int workspace_make(struct workspace *out, const char *base, uid_t owner, gid_t g
 	return 0;
 }
 
+int workspace_create(struct workspace *w, uid_t owner, gid_t group, struct error *err)
+{
+	int rc = make_locked(w->base_fd, w->name, &w->fd, err);
+
+	if (rc == -EAGAIN)
+		return error_set(err, EAGAIN, "make the workspace %s: the name was taken", w->path);
+	if (rc == 0)
+		rc = make_owned(w->fd, owner, group, err);
+	if (rc < 0 && w->fd >= 0) {
+		(void)unlinkat(w->base_fd, w->name, AT_REMOVEDIR); /* else a sweep takes it */
+		fd_close(&w->fd);
+	}
+	return rc;
+}
+
+int workspace_make(struct workspace *out, const char *base, uid_t owner, gid_t group, struct error *err)
+{
+	struct workspace w;
+	int rc = -EAGAIN;
+
+	for (int tries = 0; rc == -EAGAIN && tries < MAKE_TRIES; tries++) {
+		rc = workspace_plan(&w, base, err);
+		if (rc == 0) {
+			rc = workspace_create(&w, owner, group, err);
+			if (rc < 0)
+				fd_close(&w.base_fd);
+		}
+	}
+	if (rc == 0)
+		*out = w;
+	return rc;
+}
+
 int workspace_remove(struct workspace *w, struct removal *out, struct error *err)
 {
 	int rc = 0;
 
 	if (out)
 		*out = (struct removal){ 0 };
-	if (w->base_fd >= 0 && w->fd >= 0)
+	if (w->base_fd >= 0 && w->name[0]) /* perhaps planned only: nothing there is nothing left */
 		rc = workspace_remove_at(w->base_fd, w->name, out, err);
 	fd_close(&w->fd); /* the lock was held until here: no sweeper worked beside us */
 	fd_close(&w->base_fd);

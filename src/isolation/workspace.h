@@ -33,6 +33,11 @@ struct workspace {
  * Its parent must exist. */
 int workspace_base_open(const char *base, int *out_fd, char *out_path, size_t path_size, struct error *err);
 
+/* Open BASE and choose a fresh name: all but fd is set, and nothing is made. */
+int workspace_plan(struct workspace *out, const char *base, struct error *err);
+/* Make the planned directory as workspace_make() does.  -EAGAIN: somebody had that name. */
+int workspace_create(struct workspace *w, uid_t owner, gid_t group, struct error *err);
+
 /* Make a fresh directory, mode 0700, owned by `owner`:`group` (chowned only when different from ours).  `base` should
  * be absolute, for out->path is BASE/name as given.  BASE stays ours alone: another owner reaches the directory by
  * descriptor or by a mount, not by this path.  Safe beside any number of sweepers. */

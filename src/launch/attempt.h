@@ -15,6 +15,7 @@ struct attempt {
 	struct confinement c;
 	struct started s;
 	struct janitor janitor;
+	int input_fd;	  /* end of the stdin pipe that we write, where a file is relayed, else -1 */
 	int output_fd[2]; /* ends of the stdout and stderr pipes that we read, where they are relayed, else -1 */
 	uint64_t began_ns, prepared_ns, ready_ns, observed_ns;
 };

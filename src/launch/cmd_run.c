@@ -18,7 +18,15 @@
 
 static int complain(const char *text, int status)
 {
-	(void)fprintf(stderr, "bulkhead run: %s\n", text);
+	char line[2048];
+
+	/* paths and interpreters are in it, which others named, and it ends on a terminal */
+	(void)snprintf(line, sizeof(line), "%s", text);
+	for (char *p = line; *p; p++) {
+		if ((unsigned char)*p < 0x20 || *p == 0x7f)
+			*p = '?';
+	}
+	(void)fprintf(stderr, "bulkhead run: %s\n", line);
 	return status;
 }
 
@@ -59,7 +67,7 @@ static int write_report(FILE *to, const struct run_options *o, const struct evid
 	if (o->json || !to_stdout)
 		return report_write_json(to, &o->boundary, e, out, err);
 	report_write_text(to, &o->boundary, e, out, width_of(to));
-	return fflush(to) == EOF ? error_errno(err, "write the report") : 0;
+	return fflush(to) == EOF || ferror(to) ? error_errno(err, "write the report") : 0;
 }
 
 static void ask_policy(const struct run_options *o, struct outcome *out)

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "isolation/tree.h"
 #include "util/fd.h"
 
 /* How long the dead launcher's workload may take to die: a kill is on its way, and a process in the kernel ends its call
@@ -18,18 +19,13 @@
 
 static void keep_only_ours(struct confinement *c, int pipe_fd)
 {
-	int keep[6 + 3 * CG_CONTROLLER_COUNT], n = 0;
+	int keep[3 + CG_CONTROLLER_COUNT], n = 0;
 
 	keep[n++] = pipe_fd;
 	keep[n++] = c->workspace.base_fd;
-	keep[n++] = c->workspace.fd;
-	keep[n++] = c->cgroup.kill_fd;
 	keep[n++] = c->cgroup.v2.parent_fd;
-	keep[n++] = c->cgroup.v2.fd;
-	for (int i = 0; i < CG_CONTROLLER_COUNT; i++) {
+	for (int i = 0; i < CG_CONTROLLER_COUNT; i++)
 		keep[n++] = c->cgroup.v1[i].parent_fd;
-		keep[n++] = c->cgroup.v1[i].fd;
-	}
 	(void)fd_close_all_but(0, keep, (size_t)n, NULL);
 }
 
@@ -37,7 +33,7 @@ static void sweep(const struct confinement *c)
 {
 	if (c->cgroup.name[0])
 		cgroup_sweep();
-	if (c->workspace.fd >= 0)
+	if (c->workspace.base_fd >= 0)
 		(void)workspace_sweep(c->workdir, SWEEP_MOST, NULL);
 }
 
@@ -60,6 +56,10 @@ static _Noreturn void janitor_main(struct confinement *c, int pipe_fd)
 	while (n < 0 && errno == EINTR);
 	if (n == 1)
 		_exit(0);
+	/* where init kills from inside, its own death must not come first */
+	if (!uses(c, MECH_PIDNS))
+		(void)poll(NULL, 0, TREE_LATE_MS);
+	cgroup_reopen(&c->cgroup);
 	if (uses(c, MECH_CGROUP_KILL) && c->cgroup.kill)
 		(void)cgroup_kill(&c->cgroup, NULL);
 	(void)cgroup_remove(&c->cgroup, CLEAN_WAIT_MS, NULL);
@@ -71,7 +71,7 @@ int janitor_start(struct janitor *j, struct confinement *c, struct error *err)
 {
 	int ends[2];
 
-	if (c->cgroup.name[0] == '\0' && c->workspace.fd < 0)
+	if (c->cgroup.name[0] == '\0' && c->workspace.base_fd < 0)
 		return 0; /* the kernel takes back everything there is */
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return error_errno(err, "make the janitor's pipe");
@@ -86,6 +86,7 @@ int janitor_start(struct janitor *j, struct confinement *c, struct error *err)
 		janitor_main(c, ends[0]);
 	(void)close(ends[0]);
 	j->pipe_fd = ends[1];
+	c->janitor_pid = j->pid;
 	return 0;
 }
 
@@ -95,6 +96,12 @@ void janitor_dismiss(struct janitor *j)
 		return;
 	(void)!write(j->pipe_fd, "d", 1); /* if it is gone there is nobody to dismiss */
 	fd_close(&j->pipe_fd);
+}
+
+void janitor_reap(struct janitor *j)
+{
+	if (j->pid <= 0)
+		return;
 	while (waitpid(j->pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	j->pid = 0;

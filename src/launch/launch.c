@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "isolation/control.h"
 #include "isolation/tree.h"
 #include "launch/attempt.h"
 #include "launch/relay.h"
@@ -27,7 +28,7 @@
 /* How long a killed tree may take to be gone. */
 #define DEATH_MS 30000
 
-enum relay_id { RELAY_STDOUT, RELAY_STDERR, RELAY_TERMINAL_IN, RELAY_TERMINAL_OUT, RELAYS };
+enum relay_id { RELAY_STDOUT, RELAY_STDERR, RELAY_IN, RELAY_TERMINAL_OUT, RELAYS };
 
 /* What the run is doing. */
 enum run_state {
@@ -45,7 +46,7 @@ struct run {
 	enum run_state state;
 	int signal_fd, parent_fd;
 	struct terminal terminal;
-	struct relay relays[RELAYS];
+	struct relay *relays; /* RELAYS of them, each with its buffer */
 	bool relay_used[RELAYS];
 	bool stdout_gone; /* we hold the caller's stdout no longer */
 	uint64_t budget;  /* of output */
@@ -53,9 +54,10 @@ struct run {
 	bool told; /* init has said how the workload ended */
 	int status;
 	uint64_t deadline; /* ms: of the state */
+	uint64_t late;	   /* ms: of the second blow, once killed */
 	uint64_t wall_end; /* ms: --timeout */
 	uint64_t next_sample;
-	bool sampling;
+	bool sampling, measure;
 	enum outcome_kind cause; /* why we ended it; OUTCOME_COUNT if we did not */
 };
 
@@ -70,8 +72,8 @@ static void tell_init(struct run *r, enum message_type type, int number)
 static void kill_everything(struct run *r)
 {
 	tree_kill(&r->a->c, &r->a->s);
-	fd_close(&r->a->s.control_fd); /* where init must do it itself, this is its word */
 	r->state = KILLED;
+	r->late = clock_ms() + TREE_LATE_MS;
 	r->deadline = clock_ms() + DEATH_MS;
 }
 
@@ -152,6 +154,15 @@ static void not_started(struct run *r, const struct message *m)
 	r->out->error = m->error;
 }
 
+/* Everything but init is dead and reaped.  While the kernel takes init's namespaces apart, what needs no init is done: the
+ * counters are final, and the v1 groups, which init is not in, are empty. */
+static void finish_early(struct run *r)
+{
+	sampler_note(&r->a->c, &r->a->s, r->measure, r->out);
+	fd_close(&r->a->s.scratch_fd);
+	cgroup_remove_v1(&r->a->c.cgroup);
+}
+
 static void on_message(struct run *r)
 {
 	struct message m;
@@ -174,6 +185,7 @@ static void on_message(struct run *r)
 	} else if (m.type == MSG_EXITED && from == r->a->s.init_pid) {
 		r->told = true;
 		r->status = m.number;
+		finish_early(r);
 		r->out->user_us = m.user_us;
 		r->out->system_us = m.system_us;
 		r->out->max_rss_bytes = m.max_rss_kib * 1024;
@@ -193,7 +205,7 @@ static void check_samples(struct run *r, uint64_t now)
 	if (now < r->next_sample)
 		return;
 	r->next_sample = now + SAMPLE_INTERVAL_MS;
-	sampler_note(&r->a->c, &r->a->s, r->out);
+	sampler_note(&r->a->c, &r->a->s, r->measure, r->out);
 	if (!r->sampling || r->state != RUNNING)
 		return;
 	sampler_take(&r->a->c, &r->a->s, &s);
@@ -215,7 +227,10 @@ static void check_time(struct run *r)
 		end_it(r, OUTCOME_TIMED_OUT, LIMIT_HIT_TIMEOUT, true);
 	else if (r->state == TERMINATING && now >= r->deadline)
 		kill_everything(r);
-	else if (r->state == KILLED && now >= r->deadline) {
+	else if (r->state == KILLED && now >= r->late) {
+		tree_kill_late(&r->a->c);
+		r->late = NEVER;
+	} else if (r->state == KILLED && now >= r->deadline) {
 		(void)error_set(&r->out->error, ETIMEDOUT, "the workload did not die within %d s of SIGKILL",
 				DEATH_MS / 1000);
 		r->cause = OUTCOME_FAILED;
@@ -231,6 +246,8 @@ static int poll_timeout(const struct run *r)
 {
 	uint64_t now = clock_ms(), next = r->state == RUNNING ? r->wall_end : r->deadline;
 
+	if (r->state == KILLED && r->late < next)
+		next = r->late;
 	if (r->state < DRAINING && r->next_sample < next)
 		next = r->next_sample;
 	if (next == NEVER)
@@ -247,9 +264,15 @@ static void set_up_relays(struct run *r)
 	for (int i = 0; i < 2; i++) {
 		if (r->a->output_fd[i] < 0)
 			continue;
+		/* this end is ours alone; if it fails, poll still guards each read */
+		(void)fcntl(r->a->output_fd[i], F_SETFL, O_NONBLOCK);
 		relay_init(&r->relays[RELAY_STDOUT + i], r->a->output_fd[i], 1 + i);
 		r->a->output_fd[i] = -1;
 		r->relay_used[RELAY_STDOUT + i] = true;
+	}
+	if (r->a->input_fd >= 0) {
+		relay_init(&r->relays[RELAY_IN], fcntl(0, F_DUPFD_CLOEXEC, 3), r->a->input_fd);
+		r->relay_used[RELAY_IN] = true;
 	}
 	if (terminal < 0)
 		return;
@@ -260,15 +283,15 @@ static void set_up_relays(struct run *r)
 	if (isatty(0)) {
 		int in = fcntl(0, F_DUPFD_CLOEXEC, 3);
 
-		relay_init(&r->relays[RELAY_TERMINAL_IN], in, terminal);
-		r->relay_used[RELAY_TERMINAL_IN] = true;
+		relay_init(&r->relays[RELAY_IN], in, terminal);
+		r->relay_used[RELAY_IN] = true;
 	}
 }
 
 static bool output_pending(const struct run *r)
 {
 	for (int i = 0; i < RELAYS; i++) {
-		if (i != RELAY_TERMINAL_IN && r->relay_used[i] && !relay_ended(&r->relays[i]))
+		if (i != RELAY_IN && r->relay_used[i] && !relay_ended(&r->relays[i]))
 			return true;
 	}
 	return false;
@@ -282,11 +305,13 @@ static void move_output(struct run *r, struct pollfd *slots)
 	for (int i = 0; i < RELAYS; i++) {
 		if (!r->relay_used[i])
 			continue;
-		if (i == RELAY_TERMINAL_IN)
+		if (i == RELAY_IN)
 			relay_move(&r->relays[i], slots + 2 * i, &unlimited, &ignored);
 		else
 			relay_move(&r->relays[i], slots + 2 * i, &r->budget, &r->exceeded);
 	}
+	if (r->a->input_fd >= 0 && relay_ended(&r->relays[RELAY_IN]))
+		fd_close(&r->a->input_fd); /* the workload's end of file */
 	if (r->exceeded) {
 		r->out->output_truncated = true;
 		end_it(r, OUTCOME_OUTPUT, LIMIT_HIT_OUTPUT, false);
@@ -307,7 +332,8 @@ static void on_init_ended(struct run *r)
 			break;
 		on_message(r);
 	}
-	sampler_note(&r->a->c, &r->a->s, r->out);
+	if (!r->told)
+		sampler_note(&r->a->c, &r->a->s, r->measure, r->out);
 	if (waitid(P_PIDFD, (id_t)r->a->s.init_pidfd, &info, WEXITED) < 0)
 		(void)error_errno(&r->out->error, "wait for init");
 	r->a->s.init_pid = 0;
@@ -383,6 +409,9 @@ static void judge_end(struct run *r)
 		return;
 	}
 	o->kind = o->signal ? OUTCOME_SIGNALED : OUTCOME_EXITED;
+	/* the limit per file, where files are written in place (setrlimit(2)) */
+	if (o->signal == SIGXFSZ && rlimits_bound_files(&r->a->c))
+		o->limits_hit |= LIMIT_HIT_DISK;
 }
 
 static void count_output(struct run *r)
@@ -449,12 +478,15 @@ static void fill_phases(const struct attempt *a, uint64_t ran_ns, struct outcome
 void launch_run(const struct boundary *b, const struct launch_options *options, struct evidence *evidence,
 		struct outcome *out)
 {
-	static struct attempt a; /* a few tens of KiB: not for the stack */
+	static struct attempt a; /* a few tens of KiB, as the buffers: not for the stack */
+	static struct relay relays[RELAYS];
 	struct run r = { .a = &a,
 			 .b = b,
+			 .relays = relays,
 			 .out = out,
 			 .signal_fd = -1,
 			 .parent_fd = -1,
+			 .measure = options->count_output,
 			 .cause = OUTCOME_COUNT,
 			 .terminal = TERMINAL_INIT,
 			 .wall_end = NEVER,

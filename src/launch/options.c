@@ -165,7 +165,7 @@ const struct run_option run_option_table[] = {
 	{ .name = "secret", .argument = "NAME=SOURCE", .group = GROUP_GRANTS, .set = add_secret, .repeats = true,
 	  .help = "a variable with the value at env:VARIABLE, file:PATH or fd:NUMBER, never shown" },
 	{ .name = "gpu", .argument = "N|UUID", .group = GROUP_GRANTS, .set = add_gpu, .repeats = true,
-	  .help = "a GPU, by index or UUID" },
+	  .help = "an NVIDIA GPU, /dev/nvidiaN or by UUID" },
 
 	{ .name = "memory", .argument = "SIZE", .group = GROUP_LIMITS, .set = set_memory,
 	  .help = "memory of all its processes together (default 2G)" },
@@ -301,6 +301,10 @@ static error_t parse_key(int key, char *text, struct argp_state *state)
 	/* The true error is in *w->err; E2BIG, one of ours, would mean "unknown key" to argp. */
 	if (opt) {
 		w->next = state->next;
+		if (text && strcmp(text, "--") == 0) { /* the end of the options, and a value forgotten before it */
+			(void)error_set(w->err, EINVAL, "--%s needs a value, %s", opt->name, opt->argument);
+			return EINVAL;
+		}
 		return apply_option(w, opt, text) < 0 ? EINVAL : 0;
 	}
 	if (key == ARGP_KEY_ARG) {

@@ -16,8 +16,6 @@ void relay_init(struct relay *r, int take_from, int to)
 	r->from = take_from;
 	r->to = to;
 	r->splice = true;
-	(void)fcntl(take_from, F_SETFL,
-		    O_NONBLOCK); /* this end is ours alone; if it fails, poll still guards each read */
 	(void)fcntl(take_from, F_SETPIPE_SZ,
 		    SPLICE_MAX); /* fewer turns; a limit on pipe memory may refuse, which is fine */
 }
@@ -86,6 +84,8 @@ static bool try_splice(struct relay *r, uint64_t *budget)
 			*budget -= (uint64_t)n;
 	} else if (errno == EPIPE || errno == EIO) {
 		reader_gone(r);
+	} else if (errno != EAGAIN && errno != EINTR) {
+		ended(r); /* not to be read, or not to be written: it will not get better */
 	}
 	r->from_ready = false; /* look again, whatever stopped it */
 	return true;

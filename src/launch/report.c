@@ -122,7 +122,7 @@ int report_write_json(FILE *to, const struct boundary *b, const struct evidence 
 	(void)json_object_set_new(root, "limits", limits_json(&b->limits));
 	(void)json_object_set_new(root, "guarantees", guarantees_json(b, e));
 	(void)json_object_set_new(root, "mechanisms", mechanisms_json(e));
-	if (json_dumpf(root, to, JSON_INDENT(2)) < 0 || fputc('\n', to) == EOF || fflush(to) == EOF)
+	if (json_dumpf(root, to, JSON_INDENT(2)) < 0 || fputc('\n', to) == EOF || fflush(to) == EOF || ferror(to))
 		r = error_errno(err, "write the report");
 	json_decref(root);
 	return r;

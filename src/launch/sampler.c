@@ -89,14 +89,17 @@ static void note_scratch(const struct confinement *c, const struct started *s, s
 		o->limits_hit |= LIMIT_HIT_DISK;
 }
 
-void sampler_note(const struct confinement *c, const struct started *s, struct outcome *o)
+void sampler_note(const struct confinement *c, const struct started *s, bool measure, struct outcome *o)
 {
 	struct cgroup_usage u;
 
 	note_scratch(c, s, o);
 	if (c->cgroup.name[0] == '\0')
 		return;
-	cgroup_usage(&c->cgroup, &u);
+	if (measure)
+		cgroup_usage(&c->cgroup, &u);
+	else
+		cgroup_events(&c->cgroup, &u);
 	raise_to(&o->memory_peak_bytes, u.memory_peak);
 	raise_to(&o->memory_anon_peak_bytes, u.anon_now);
 	if (u.oom_kills != UNKNOWN) {

@@ -19,7 +19,7 @@ bool sampler_needed(const struct confinement *c);
 
 void sampler_take(const struct confinement *c, const struct started *s, struct sample *out);
 
-/* Numbers for the report; peaks only ever grow. */
-void sampler_note(const struct confinement *c, const struct started *s, struct outcome *o);
+/* Which limits were hit; with `measure` also the report's numbers, of which peaks only ever grow. */
+void sampler_note(const struct confinement *c, const struct started *s, bool measure, struct outcome *o);
 
 #endif

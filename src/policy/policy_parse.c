@@ -595,6 +595,8 @@ int policy_load(const char *path, struct boundary *b, struct policy *out, struct
 	if (!text)
 		return error_set(err, ENOMEM, "%s: out of memory", path);
 	len = fd_read_file_at(AT_FDCWD, path, text, POLICY_FILE_MAX + 1, err);
+	if (len < 0 && err)
+		(void)error_wrap(err, "--policy");
 	rc = len < 0 ? (int)len : policy_load_text(path, text, (size_t)len, b, out, err);
 	free(text);
 	return rc;

@@ -2,6 +2,8 @@
  *
  *   fail_call CALL[,CALL...] ERRNO [nth=N] [argI=VALUE] [count=FILE] -- COMMAND...
  *
+ * ERRNO may be OK: the call is not made, and answers 0 all the same.
+ *
  * Without nth every such call fails, by a filter that answers the errno; the command's children inherit it, and so does
  * a workload.  With nth=N only the N-th one of the whole tree fails: the filter asks us, and we let all others through
  * (seccomp_unotify(2)).  count=FILE gets the number of calls seen (only with nth; nth=0 fails none of them).
@@ -29,37 +31,35 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "supervise.h"
+
 #ifdef __x86_64__
 #define ARCH AUDIT_ARCH_X86_64
 #else
 #define ARCH AUDIT_ARCH_AARCH64
 #endif
 #define CALLS_MAX 16
-#define LISTENER 3 /* the lowest free descriptor, once all above 2 of ours are closed */
 
 struct fault {
 	int calls[CALLS_MAX];
 	int call_count;
 	int code;
 	long nth; /* -1: always */
-	int arg;  /* -1: whatever the arguments */
+	long seen;
+	int arg; /* -1: whatever the arguments */
 	unsigned int value;
 	const char *count_file;
 };
 
-static void die(const char *what)
-{
-	fprintf(stderr, "fail_call: %s: %s\n", what, strerror(errno));
-	_exit(77);
-}
-
 static int errno_from_name(const char *name)
 {
+	if (strcmp(name, "OK") == 0)
+		return 0;
 	for (int e = 1; e < 134; e++) {
 		if (strerrorname_np(e) && strcmp(strerrorname_np(e), name) == 0)
 			return e;
 	}
-	return 0;
+	return -1;
 }
 
 static long install(const struct fault *f)
@@ -92,79 +92,34 @@ static long install(const struct fault *f)
 	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &prog);
 }
 
-/* Answer until nobody is left under the filter. */
-static long answer_calls(const struct fault *f, int listener)
+static long install_fault(const void *arg)
 {
-	long seen = 0;
-
-	for (;;) {
-		struct seccomp_notif call;
-		struct seccomp_notif_resp answer = { 0 };
-		struct pollfd p = { .fd = listener, .events = POLLIN };
-
-		if (poll(&p, 1, -1) < 0 && errno == EINTR)
-			continue;
-		if (p.revents & POLLHUP)
-			return seen;
-		memset(&call, 0, sizeof(call)); /* the kernel refuses anything else */
-		if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &call) < 0)
-			continue; /* the caller was killed meanwhile */
-		answer.id = call.id;
-		if (++seen == f->nth)
-			answer.error = -f->code;
-		else
-			answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
-		(void)ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
-	}
+	return install(arg);
 }
 
-static int supervise(const struct fault *f, char **command)
+static void answer_fault(void *arg, const struct seccomp_notif *call, struct seccomp_notif_resp *answer)
 {
-	/* The child may make no call before we hold the listener: it could be the one that waits for our answer. */
-	volatile int *go = mmap(NULL, sizeof(*go), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	int status = 0, pidfd, listener = -1;
-	pid_t pid;
-	long seen;
+	struct fault *f = arg;
 
-	if (go == MAP_FAILED)
-		die("mmap");
-	pid = fork();
-	if (pid < 0)
-		die("fork");
-	if (pid == 0) {
-		long fd = install(f);
+	(void)call;
+	if (++f->seen == f->nth)
+		answer->error = -f->code;
+	else
+		answer->flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+}
 
-		if (fd != LISTENER) {
-			*go = -1;
-			_exit(77);
-		}
-		*go = 1;
-		while (*go == 1)
-			;
-		execvp(command[0], command);
-		_exit(127);
-	}
-	pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	while (*go == 0)
-		(void)sched_yield();
-	if (*go == 1)
-		listener = (int)syscall(SYS_pidfd_getfd, pidfd, LISTENER, 0);
-	if (listener < 0) {
-		kill(pid, SIGKILL);
-		(void)waitpid(pid, NULL, 0);
-		die("get the filter's listener");
-	}
-	*go = 2;
-	(void)close(pidfd);
-	seen = answer_calls(f, listener);
-	(void)waitpid(pid, &status, 0);
+static int count_and_fail(struct fault *f, char **command)
+{
+	const struct supervisor s = { install_fault, answer_fault, f };
+	int status = supervise(&s, command);
+
 	if (f->count_file) {
 		FILE *out = fopen(f->count_file, "w");
 
-		if (!out || fprintf(out, "%ld\n", seen) < 0 || fclose(out) != 0)
+		if (!out || fprintf(out, "%ld\n", f->seen) < 0 || fclose(out) != 0)
 			die(f->count_file);
 	}
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	return status;
 }
 
 static int usage(void)
@@ -199,11 +154,11 @@ int main(int argc, char **argv)
 		else
 			return usage();
 	}
-	if (f.code == 0 || at + 1 >= argc)
+	if (f.code < 0 || at + 1 >= argc)
 		return usage();
 	(void)syscall(SYS_close_range, 3U, ~0U, 0U);
 	if (f.nth >= 0)
-		return supervise(&f, argv + at + 1);
+		return count_and_fail(&f, argv + at + 1);
 	if (install(&f) < 0)
 		die("install the filter");
 	execvp(argv[at + 1], argv + at + 1);

@@ -62,6 +62,18 @@ sweep() {
 		fchownat unlinkat/once getdents64 signalfd4 write/once socketpair
 }
 
+# What was applied is believed only once it was seen from outside.
+@test "a kernel that answers success and does nothing" {
+	sweep umount2/lie pivot_root/lie mount_setattr/lie move_mount/lie unshare/lie setns/lie seccomp/lie sethostname/lie \
+		landlock_restrict_self/lie landlock_add_rule/lie capset/lie prctl:arg0=38/lie prctl:arg0=24/lie \
+		prctl:arg0=4/lie setsid/lie setpgid/lie close_range/lie setresuid/lie setresgid/lie setgroups/lie
+}
+
+@test "a kernel without namespaces that answers success and does nothing" {
+	SWEEP_OPTIONS="--without mountns" sweep seccomp/lie landlock_restrict_self/lie landlock_add_rule/lie capset/lie \
+		prctl:arg0=38/lie prctl:arg0=36/lie setsid/lie close_range/lie setresuid/lie setresgid/lie setgroups/lie
+}
+
 # Pain 2: a user namespace that can be made and has no power in it.
 names_step() {
 	local call=$1 report=$BATS_TEST_TMPDIR/report

@@ -243,6 +243,23 @@ except OSError as e:
 	status_is 0
 }
 
+@test "disk: a file of a granted directory that grows beyond it ends the command, and is named" {
+	local grow='import signal, sys
+signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+with open(sys.argv[1] + "/f", "wb") as f:
+    for i in range(32): f.write(bytes(1 << 20)); f.flush()
+print("all")'
+	mkdir -m 777 granted
+	run sandboxed --disk 16M --rw "$PWD/granted" -- python3 -c "$grow" "$PWD/granted"
+	status_is 153
+	report_is 'outcome == "signaled"' 'signal == 25' 'limits_hit == ["disk"]'
+	[ "$(stat -c %s granted/f)" -eq $((16 << 20)) ]
+	rm granted/f
+	run sandboxed --disk 64M --rw "$PWD/granted" -- python3 -c "$grow" "$PWD/granted"
+	status_is 0
+	report_is 'limits_hit == []'
+}
+
 @test "disk: every writable place counts" {
 	local place
 	for place in /tmp /dev/shm /work /home/user; do

@@ -5,7 +5,7 @@ bats_require_minimum_version 1.5.0
 SHARED=(--without mountns --without pidns --without userns)
 
 setup() {
-	cd "$BATS_TEST_TMPDIR"
+	cd "$BATS_TEST_TMPDIR" || return 1
 	echo secret >victim
 	chmod 600 victim
 	victim=$PWD/victim

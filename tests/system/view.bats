@@ -269,7 +269,7 @@ belongs_to_us() {
 		until [ -s started-$n ]; do sleep 0.02; done
 	done
 	uids=$(for n in 1 2; do
-		for p in $(pgrep -P "$(pgrep -P "${pids[n]}" -x bulkhead | head -1)"); do stat -c %u "/proc/$p"; done
+		for p in $(pgrep -P "$(pgrep -P "${pids[n]}" -x bulkhead-init | head -1)"); do stat -c %u "/proc/$p"; done
 	done | sort -u)
 	echo "uids: $uids"
 	sandbox -- sh -c 'cat /tmp/mine 2>&1; ls /proc | grep -c "^[0-9]"'
