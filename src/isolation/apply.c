@@ -429,6 +429,8 @@ static int observe_and_wait(struct confinement *c, struct started *s, bool early
 	struct error unseen;
 	int seen = observation_take(c, s, early, &unseen), r = wait_for_word(s, word, err);
 
+	if (r == 0 && seen < 0) /* its word may be further down */
+		r = wait_for_word(s, MSG_CONFINED, err);
 	if (r == 0 && seen < 0 && err)
 		*err = unseen;
 	if (r < 0)
