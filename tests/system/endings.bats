@@ -115,8 +115,8 @@ def zombies():
             pass
     return count
 end = time.monotonic() + float(sys.argv[2])
-while zombies() and time.monotonic() < end: time.sleep(0.05)
-print(zombies())'
+while (left := zombies()) and time.monotonic() < end: time.sleep(0.05)
+print(left)'
 	run sandboxed -- python3 -c "$orphans" 500 10
 	status_is 0
 	[[ $output == 0 ]]
