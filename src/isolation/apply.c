@@ -206,8 +206,11 @@ static enum mechanism refused_namespace(const struct confinement *c)
 	static const struct {
 		enum mechanism mechanism;
 		unsigned long flag;
-	} each[] = { { MECH_USERNS, CLONE_NEWUSER }, { MECH_PIDNS, CLONE_NEWPID }, { MECH_MOUNTNS, CLONE_NEWNS },
-		     { MECH_NETNS, CLONE_NEWNET },   { MECH_IPCNS, CLONE_NEWIPC }, { MECH_UTSNS, CLONE_NEWUTS } };
+	} each[] = { { MECH_USERNS, CLONE_NEWUSER },
+		     { MECH_PIDNS, CLONE_NEWPID },
+		     { MECH_MOUNTNS, CLONE_NEWNS },
+		     { MECH_IPCNS, CLONE_NEWIPC },
+		     { MECH_UTSNS, CLONE_NEWUTS } };
 	unsigned long base = uses(c, MECH_USERNS) ? CLONE_NEWUSER : 0;
 
 	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++) {
@@ -526,7 +529,7 @@ void confinement_abort(struct confinement *c, struct started *s)
 	fd_close(&s->gate_fd);
 	if (!uses(c, MECH_PIDNS)) { /* when init has done what it can, or is too slow */
 		(void)init_gone_within(s, TREE_LATE_MS);
-		tree_kill_late(c);
+		tree_kill_group(c);
 	}
 	if (s->init_pid > 0 && !init_gone_within(s, TREE_DEATH_MS)) /* frozen, or in a call that does not end */
 		(void)syscall(SYS_pidfd_send_signal, s->init_pidfd, SIGKILL, NULL, 0);

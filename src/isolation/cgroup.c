@@ -260,13 +260,19 @@ unsigned int cgroup_v1_count(const struct cgroup *c)
 
 /* ---- making ---- */
 
+static void open_kill_file(struct cgroup *c)
+{
+	c->kill_fd = openat(c->v2.fd, "cgroup.kill", O_WRONLY | O_CLOEXEC); /* Linux 5.14 */
+	c->kill = c->kill_fd >= 0;
+}
+
 void cgroup_reopen(struct cgroup *c)
 {
 	if (c->v2.parent_fd < 0)
 		return;
 	c->v2.fd = openat(c->v2.parent_fd, c->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	c->kill_fd = c->v2.fd < 0 ? -1 : openat(c->v2.fd, "cgroup.kill", O_WRONLY | O_CLOEXEC); /* Linux 5.14 */
-	c->kill = c->kill_fd >= 0;
+	if (c->v2.fd >= 0)
+		open_kill_file(c);
 }
 
 int cgroup_make_v2(struct cgroup *c, const struct limits *l, struct error *err)
@@ -278,12 +284,10 @@ int cgroup_make_v2(struct cgroup *c, const struct limits *l, struct error *err)
 	if (c->v2.parent_fd < 0)
 		return 0;
 	r = use_make(&c->v2, c->name, err);
-	if (r == 0) {
-		c->kill_fd = openat(c->v2.fd, "cgroup.kill", O_WRONLY | O_CLOEXEC); /* Linux 5.14 */
-		c->kill = c->kill_fd >= 0;
-	} else {
+	if (r == 0)
+		open_kill_file(c);
+	else
 		r = v2_refused(&c->v2, err);
-	}
 	for (int k = 0; r == 0 && k < CG_CONTROLLER_COUNT; k++) {
 		if (!(c->v2_need & CG_BIT(k)))
 			continue;
@@ -363,17 +367,6 @@ int cgroup_make(struct cgroup *c, const struct limits *l, struct error *err)
 int cgroup_join_tasks(int tasks_fd, struct error *err)
 {
 	return write(tasks_fd, "0", 1) == 1 ? 0 : error_errno(err, "write to its tasks file");
-}
-
-int cgroup_join_self(const struct cgroup *c, struct error *err)
-{
-	for (int k = 0; k < CG_CONTROLLER_COUNT; k++) {
-		int r = c->v1[k].tasks_fd < 0 ? 0 : cgroup_join_tasks(c->v1[k].tasks_fd, err);
-
-		if (r < 0)
-			return error_wrap(err, "join the %s group", cgroup_controller_names[k]);
-	}
-	return 0;
 }
 
 int cgroup_kill(const struct cgroup *c, struct error *err)

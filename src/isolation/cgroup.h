@@ -99,8 +99,7 @@ void cgroup_reopen(struct cgroup *c);
 /* What a user on a systemd host can do about -EOPNOTSUPP. */
 #define CGROUP_REMEDY_USER "systemd-run --user --scope -p Delegate=yes -- COMMAND"
 
-/* In the child, v1 only: join by the group's `tasks`, all of ours or one. */
-int cgroup_join_self(const struct cgroup *c, struct error *err);
+/* In the child, v1 only: join by the group's `tasks`. */
 int cgroup_join_tasks(int tasks_fd, struct error *err);
 
 /* True when pid sits in our groups: reads /proc/<pid>/cgroup. */

@@ -176,7 +176,8 @@ void tree_kill_inside(const struct confinement *c)
 	}
 }
 
-static void kill_group(const struct confinement *c)
+/* Without a group that can be killed init goes on: its sweep is all there is. */
+void tree_kill_group(const struct confinement *c)
 {
 	if (uses(c, MECH_CGROUP_KILL) && c->cgroup.kill)
 		(void)cgroup_kill(&c->cgroup, NULL);
@@ -187,15 +188,9 @@ void tree_kill(const struct confinement *c, struct started *s)
 	fd_close(&s->control_fd); /* for init the word to kill everything, where it still can */
 	if (!uses(c, MECH_PIDNS))
 		return; /* init's death would free whoever has left the group: it kills from inside first */
-	kill_group(c);
+	tree_kill_group(c);
 	if (s->init_pidfd >= 0) /* in case it is not in the group */
 		(void)syscall(SYS_pidfd_send_signal, s->init_pidfd, SIGKILL, NULL, 0);
-}
-
-/* Without a group that can be killed init goes on: its sweep is all there is. */
-void tree_kill_late(const struct confinement *c)
-{
-	kill_group(c);
 }
 
 struct adopted {

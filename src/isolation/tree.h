@@ -21,9 +21,10 @@ void tree_signal_inside(const struct confinement *c, pid_t workload, int sig);
  * the group; does not wait.  Closes the control socket. */
 void tree_kill(const struct confinement *c, struct started *s);
 
-/* In the launcher, TREE_LATE_MS after that, if init is still there: the group, where it can be killed. */
+/* In the launcher: the group, where there is one that can be killed.  Part of the above, or, where init kills from inside, due
+ * TREE_LATE_MS after it. */
 #define TREE_LATE_MS 300
-void tree_kill_late(const struct confinement *c);
+void tree_kill_group(const struct confinement *c);
 
 /* In the launcher, a subreaper, once init is dead and where there was no pid namespace: what init could not kill, because it
  * was itself killed or stopped, is our child now.  All but c->janitor_pid; bounded by TREE_DEATH_MS. */

@@ -228,7 +228,7 @@ static void check_time(struct run *r)
 	else if (r->state == TERMINATING && now >= r->deadline)
 		kill_everything(r);
 	else if (r->state == KILLED && now >= r->late) {
-		tree_kill_late(&r->a->c);
+		tree_kill_group(&r->a->c);
 		r->late = NEVER;
 	} else if (r->state == KILLED && now >= r->deadline) {
 		(void)error_set(&r->out->error, ETIMEDOUT, "the workload did not die within %d s of SIGKILL",

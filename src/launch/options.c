@@ -541,30 +541,29 @@ static int parse_doctor_into(int argc, char **argv, struct run_options *o, struc
 	return o->workdir ? 0 : default_workdir(o, err);
 }
 
-int doctor_options_parse(int argc, char **argv, struct run_options *out, struct error *err)
+/* Out is the caller's to give up with run_options_done() on success, and holds nothing on failure. */
+static int parse_whole(int (*parse)(int argc, char **argv, struct run_options *o, struct error *err), int argc,
+		       char **argv, struct run_options *out, struct error *err)
 {
 	struct error local;
 	int rc;
 
 	memset(out, 0, sizeof(*out));
 	boundary_init(&out->boundary);
-	rc = parse_doctor_into(argc, argv, out, err ? err : &local);
+	rc = parse(argc, argv, out, err ? err : &local);
 	if (rc < 0)
 		run_options_done(out);
 	return rc;
 }
 
+int doctor_options_parse(int argc, char **argv, struct run_options *out, struct error *err)
+{
+	return parse_whole(parse_doctor_into, argc, argv, out, err);
+}
+
 int run_options_parse(int argc, char **argv, struct run_options *out, struct error *err)
 {
-	struct error local;
-	int rc;
-
-	memset(out, 0, sizeof(*out));
-	boundary_init(&out->boundary);
-	rc = parse_into(argc, argv, out, err ? err : &local);
-	if (rc < 0)
-		run_options_done(out);
-	return rc;
+	return parse_whole(parse_into, argc, argv, out, err);
 }
 
 void run_options_done(struct run_options *o)
