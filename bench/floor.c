@@ -5,9 +5,13 @@
  * It does nothing else: no probes, no evidence, no pid 1 of its own, no deadline, no signal forwarding, no report, no messages
  * beyond the step that failed. What bulkhead takes above this is bulkhead's own; what is below it would be a weaker sandbox.
  *
- * usage: floor [--no-netns] [--cgroup none|limits] [--fork] -- COMMAND ARG...
+ * usage: floor [--no-netns] [--cgroup none|limits] [--fork] [--with DEMAND,...] -- COMMAND ARG...
  *        floor --print-filter       the filter's program, for a peer that takes one
  *        floor --print-landlock     the kernel's Landlock ABI, 0 for none
+ *
+ * --with adds what the floor leaves out and a sandbox that refuses, ends whole trees and reports must have, each in its shortest
+ * form (enum demand): the steps between the floor and what any launcher with those duties must cost here. It implies --fork,
+ * because a pid 1 beside hostile code must not share the launcher's memory.
  *
  * Where the time was kept low:
  *  - one clone3 that shares the launcher's memory until exec (CLONE_VM | CLONE_VFORK), as posix_spawn does; --fork copies instead;
@@ -31,6 +35,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -46,6 +51,18 @@ static const char *const job_env[] = {
 	"LANG=C.UTF-8",
 	NULL,
 };
+enum demand {
+	WITH_MAPS = 1, /* id maps written from outside, by the one who decides them */
+	WITH_PID1 = 2, /* a pid 1 of our own that reaps; the command is its child */
+	WITH_OBSERVE =
+		4, /* before exec: namespaces, status and groups read by the launcher, one act per filter and domain tried */
+	WITH_JANITOR = 8,   /* a process that outlives a killed launcher, forked before anything is made */
+	WITH_COUNT = 16,    /* at the end: was a limit hit? and is the group empty? */
+	WITH_ALLOWLIST = 32 /* a filter as long as an allowlist of calls with argument checks */
+};
+static const char *const demand_name[] = { "maps", "pid1", "observe", "janitor", "count", "allowlist" };
+#define ALLOWLIST_LENGTH 660 /* instructions of bulkhead's filter on x86-64 */
+
 /* Everything the child needs, laid out before the clone. */
 static struct {
 	char **argv;
@@ -53,9 +70,12 @@ static struct {
 	int tasks_fd[2];    /* v1 groups to enter: memory, pids; -1: none */
 	char group[2][512]; /* directories to remove afterwards */
 	int group_fd;	    /* v2 group for clone3, or -1 */
-	struct sock_filter filter[FILTER_MAX];
+	struct sock_filter filter[ALLOWLIST_LENGTH > FILTER_MAX ? ALLOWLIST_LENGTH : FILTER_MAX];
 	size_t filter_length;
-} job = { .tasks_fd = { -1, -1 }, .group_fd = -1 };
+	unsigned with;	  /* enum demand */
+	int gate[2];	  /* socket pair: [0] launcher, [1] child */
+	int group_dir[2]; /* v1 groups, kept open for WITH_COUNT and WITH_OBSERVE */
+} job = { .tasks_fd = { -1, -1 }, .group_fd = -1, .gate = { -1, -1 }, .group_dir = { -1, -1 } };
 
 static char stack[256 * 1024] __attribute__((aligned(64)));
 
@@ -140,15 +160,23 @@ static void bind_over(int root, const char *path, const char *at, uint64_t attr)
 	close(fd);
 }
 
-static void child_id_maps(void)
+static void write_id_maps(int proc)
 {
 	char line[64];
 
 	snprintf(line, sizeof line, "%d %u 1\n", JOB_UID, job.uid_host);
-	write_file(AT_FDCWD, "/proc/self/uid_map", 0, line);
-	write_file(AT_FDCWD, "/proc/self/setgroups", 0, "deny");
+	write_file(proc, "uid_map", 0, line);
+	write_file(proc, "setgroups", 0, "deny");
 	snprintf(line, sizeof line, "%d %u 1\n", JOB_UID, job.gid_host);
-	write_file(AT_FDCWD, "/proc/self/gid_map", 0, line);
+	write_file(proc, "gid_map", 0, line);
+}
+
+static void child_id_maps(void)
+{
+	int proc = (int)MUST(open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC));
+
+	write_id_maps(proc);
+	close(proc);
 }
 
 static void child_root(void)
@@ -298,23 +326,64 @@ static void child_privileges(void)
 	MUST(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
 }
 
+/* The two acts that only the confined process can try: the filter's and the domain's answer, sent to the launcher. */
+static void child_show(void)
+{
+	int act[2] = { 0, 0 };
+	char go;
+
+	if (syscall(SYS_unshare, CLONE_NEWUSER) < 0)
+		act[0] = errno;
+	if (open("/dev/null", O_RDONLY | O_DIRECTORY | O_CLOEXEC) < 0)
+		act[1] = errno;
+	MUST(write(job.gate[1], act, sizeof act));
+	if (MUST(read(job.gate[1], &go, 1)) != 1)
+		_exit(125);
+}
+
+/* pid 1: forks the command, reaps until it is gone and ends as it did. Returns in the command's process. */
+static void child_as_pid1(void)
+{
+	siginfo_t info = { 0 };
+	pid_t pid = (pid_t)MUST(fork());
+
+	if (pid == 0)
+		return;
+	child_privileges();
+	MUST(syscall(SYS_close_range, 3u, ~0u, 0));
+	do
+		MUST(waitid(P_ALL, 0, &info, WEXITED));
+	while (info.si_pid != pid);
+	_exit(info.si_code == CLD_EXITED ? info.si_status : 128 + info.si_status);
+}
+
 static _Noreturn void child(void)
 {
 	struct sock_fprog program = { (unsigned short)job.filter_length, job.filter };
+	char go;
 
+	if (job.with)
+		close(job.gate[0]);
+	if (job.with & WITH_MAPS && MUST(read(job.gate[1], &go, 1)) != 1)
+		_exit(125);
 	for (int i = 0; i < 2; i++)
 		if (job.tasks_fd[i] >= 0)
 			MUST(write(job.tasks_fd[i], "0", 1));
 	/* Not in the clone: a cgroup namespace made there would have the launcher's group as its root, CLONE_INTO_CGROUP or not. */
 	MUST(unshare(CLONE_NEWCGROUP));
 	MUST(setsid());
-	child_id_maps();
+	if (!(job.with & WITH_MAPS))
+		child_id_maps();
 	child_root();
 	MUST(sethostname("bulkhead", 8));
+	if (job.with & WITH_PID1)
+		child_as_pid1();
 	child_privileges();
 	child_landlock();
 	MUST(syscall(SYS_close_range, 3u, ~0u, CLOSE_RANGE_CLOEXEC));
 	MUST(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program));
+	if (job.with & WITH_OBSERVE)
+		child_show();
 	execve(job.argv[0], job.argv, (char *const *)job_env);
 	fail("execve");
 }
@@ -373,11 +442,11 @@ static void make_limits(void)
 	if (own_group(text, "memory", "/sys/fs/cgroup/memory", job.group[0], sizeof job.group[0]) == 0 &&
 	    (dir = make_group(job.group[0], "memory.limit_in_bytes", MEMORY_LIMIT)) >= 0) {
 		job.tasks_fd[0] = (int)MUST(openat(dir, "tasks", O_WRONLY | O_CLOEXEC));
-		close(dir);
+		job.group_dir[0] = dir;
 		MUST(own_group(text, "pids", "/sys/fs/cgroup/pids", job.group[1], sizeof job.group[1]));
 		dir = (int)MUST(make_group(job.group[1], "pids.max", PIDS_LIMIT));
 		job.tasks_fd[1] = (int)MUST(openat(dir, "tasks", O_WRONLY | O_CLOEXEC));
-		close(dir);
+		job.group_dir[1] = dir;
 		return;
 	}
 	MUST(own_group(text, "", "/sys/fs/cgroup", job.group[0], sizeof job.group[0]));
@@ -412,6 +481,113 @@ static pid_t clone_child(struct clone_args *args)
 	return (pid_t)pid;
 }
 
+static void read_file(int dir, const char *path)
+{
+	char text[4096];
+	int fd = (int)MUST(openat(dir, path, O_RDONLY | O_CLOEXEC));
+
+	MUST(read(fd, text, sizeof text));
+	close(fd);
+}
+
+/* What the launcher reads of the child and of the groups before it lets it go. */
+static void observe(int proc)
+{
+	static const char *const ns[] = { "user", "pid", "mnt", "net", "ipc", "uts", "cgroup" };
+	struct stat st;
+	int act[2];
+
+	for (size_t i = 0; i < sizeof ns / sizeof *ns; i++) {
+		char path[16];
+
+		snprintf(path, sizeof path, "ns/%s", ns[i]);
+		MUST(fstatat(proc, path, &st, 0));
+	}
+	read_file(proc, "cgroup");
+	if (job.group_dir[0] >= 0) {
+		read_file(job.group_dir[0], "memory.limit_in_bytes");
+		read_file(job.group_dir[1], "pids.max");
+	} else if (job.group_fd >= 0) {
+		read_file(job.group_fd, "memory.max");
+		read_file(job.group_fd, "pids.max");
+	}
+	if (MUST(read(job.gate[0], act, sizeof act)) != (ssize_t)sizeof act || !act[0] || !act[1]) {
+		fprintf(stderr, "floor: a forbidden act was allowed\n");
+		exit(125);
+	}
+	read_file(proc, "status");
+	MUST(write(job.gate[0], "", 1));
+}
+
+/* What the launcher does between the clone and the command's end, with --with. */
+static void demands_after_clone(pid_t pid)
+{
+	char path[32];
+	int proc;
+
+	close(job.gate[1]);
+	snprintf(path, sizeof path, "/proc/%d", pid);
+	proc = (int)MUST(open(path, O_PATH | O_DIRECTORY | O_CLOEXEC));
+	if (job.with & WITH_MAPS) {
+		write_id_maps(proc);
+		MUST(write(job.gate[0], "", 1));
+	}
+	if (job.with & WITH_OBSERVE)
+		observe(proc);
+	close(proc);
+}
+
+static void count(void)
+{
+	if (job.group_dir[0] >= 0) {
+		read_file(job.group_dir[0], "memory.failcnt");
+		read_file(job.group_dir[0], "memory.max_usage_in_bytes");
+		read_file(job.group_dir[0], "memory.oom_control");
+		read_file(job.group_dir[1], "pids.events");
+	} else if (job.group_fd >= 0) {
+		read_file(job.group_fd, "memory.events");
+		read_file(job.group_fd, "memory.peak");
+		read_file(job.group_fd, "pids.events");
+	}
+}
+
+/* Waits for the launcher's end of the pipe to close and ends; what it would kill and remove then is not this program's subject. */
+static pid_t start_janitor(int *hold)
+{
+	int end[2];
+	char byte;
+	pid_t pid;
+
+	MUST(pipe2(end, O_CLOEXEC));
+	pid = (pid_t)MUST(fork());
+	if (pid == 0) {
+		close(end[1]);
+		_exit(read(end[0], &byte, 1) != 0);
+	}
+	close(end[0]);
+	*hold = end[1];
+	return pid;
+}
+
+static unsigned parse_demands(char *list)
+{
+	unsigned with = 0;
+
+	for (char *word = strtok(list, ","); word; word = strtok(NULL, ",")) {
+		size_t i = 0, known = sizeof demand_name / sizeof *demand_name;
+
+		while (i < known && strcmp(word, demand_name[i]))
+			i++;
+		if (i == known) {
+			fprintf(stderr,
+				"floor: --with knows maps, pid1, observe, janitor, count, allowlist; not '%s'\n", word);
+			exit(125);
+		}
+		with |= 1u << i;
+	}
+	return with;
+}
+
 int main(int argc, char **argv)
 {
 	struct clone_args args = {
@@ -422,7 +598,8 @@ int main(int argc, char **argv)
 		.stack_size = sizeof stack,
 	};
 	siginfo_t info = { 0 };
-	int i = 1, limits = 0, fork_mode = 0, pidfd = -1, print = 0;
+	int i = 1, limits = 0, fork_mode = 0, pidfd = -1, print = 0, hold = -1;
+	pid_t pid, janitor = 0;
 
 	for (; i < argc && strcmp(argv[i], "--"); i++) {
 		if (strcmp(argv[i], "--no-netns") == 0)
@@ -431,6 +608,8 @@ int main(int argc, char **argv)
 			limits = strcmp(argv[++i], "limits") == 0;
 		else if (strcmp(argv[i], "--fork") == 0)
 			fork_mode = 1;
+		else if (strcmp(argv[i], "--with") == 0 && i + 1 < argc)
+			job.with = parse_demands(argv[++i]);
 		else if (strcmp(argv[i], "--print-filter") == 0)
 			print = 1;
 		else if (strcmp(argv[i], "--print-landlock") == 0) {
@@ -450,10 +629,19 @@ int main(int argc, char **argv)
 		return fwrite(job.filter, sizeof *job.filter, job.filter_length, stdout) == job.filter_length ? 0 : 125;
 	if (i + 1 >= argc || strcmp(argv[i], "--")) {
 		fprintf(stderr,
-			"usage: floor [--no-netns] [--cgroup none|limits] [--fork] -- COMMAND ARG... | --print-filter | --print-landlock\n");
+			"usage: floor [--no-netns] [--cgroup none|limits] [--fork] [--with DEMAND,...] -- COMMAND ARG... | --print-filter | --print-landlock\n");
 		return 125;
 	}
 	job.argv = argv + i + 1;
+	if (job.with) {
+		fork_mode = 1;
+		MUST(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, job.gate));
+	}
+	while (job.with & WITH_ALLOWLIST &&
+	       job.filter_length < ALLOWLIST_LENGTH) /* past the last verdict: never reached, always checked */
+		job.filter[job.filter_length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	if (job.with & WITH_JANITOR)
+		janitor = start_janitor(&hold);
 	if (limits)
 		make_limits();
 	job.uid_host = getuid();
@@ -471,14 +659,24 @@ int main(int argc, char **argv)
 		args.flags |= CLONE_INTO_CGROUP;
 		args.cgroup = (uint64_t)job.group_fd;
 	}
-	if (fork_mode)
+	if (fork_mode) {
 		args.flags &= ~(uint64_t)(CLONE_VM | CLONE_VFORK);
-	MUST(clone_child(&args));
+		args.stack = args.stack_size = 0;
+	}
+	pid = (pid_t)MUST(clone_child(&args));
+	if (job.with)
+		demands_after_clone(pid);
 	while (waitid(P_PIDFD, (id_t)pidfd, &info, WEXITED) < 0)
 		if (errno != EINTR)
 			fail("waitid");
+	if (job.with & WITH_COUNT)
+		count();
 	for (int g = 0; g < 2; g++)
 		if (job.group[g][0])
 			MUST(rmdir(job.group[g]));
+	if (janitor) {
+		close(hold);
+		MUST(waitpid(janitor, NULL, 0));
+	}
 	return info.si_code == CLD_EXITED ? info.si_status : 128 + info.si_status;
 }
