@@ -51,6 +51,7 @@ static const char *const job_env[] = {
 	"LANG=C.UTF-8",
 	NULL,
 };
+
 enum demand {
 	WITH_MAPS = 1, /* id maps written from outside, by the one who decides them */
 	WITH_PID1 = 2, /* a pid 1 of our own that reaps; the command is its child */
@@ -58,7 +59,7 @@ enum demand {
 		4, /* before exec: namespaces, status and groups read by the launcher, one act per filter and domain tried */
 	WITH_JANITOR = 8,   /* a process that outlives a killed launcher, forked before anything is made */
 	WITH_COUNT = 16,    /* at the end: was a limit hit? and is the group empty? */
-	WITH_ALLOWLIST = 32 /* a filter as long as an allowlist of calls with argument checks */
+	WITH_ALLOWLIST = 32 /* the filter padded to the length of an allowlist of calls with argument checks */
 };
 static const char *const demand_name[] = { "maps", "pid1", "observe", "janitor", "count", "allowlist" };
 #define ALLOWLIST_LENGTH 660 /* instructions of bulkhead's filter on x86-64 */
@@ -334,7 +335,7 @@ static void child_show(void)
 
 	if (syscall(SYS_unshare, CLONE_NEWUSER) < 0)
 		act[0] = errno;
-	if (open("/dev/null", O_RDONLY | O_DIRECTORY | O_CLOEXEC) < 0)
+	if (open("/proc/self/timerslack_ns", O_WRONLY | O_CLOEXEC) < 0) /* mode 0666: only the domain forbids it */
 		act[1] = errno;
 	MUST(write(job.gate[1], act, sizeof act));
 	if (MUST(read(job.gate[1], &go, 1)) != 1)
@@ -511,8 +512,8 @@ static void observe(int proc)
 		read_file(job.group_fd, "memory.max");
 		read_file(job.group_fd, "pids.max");
 	}
-	if (MUST(read(job.gate[0], act, sizeof act)) != (ssize_t)sizeof act || !act[0] || !act[1]) {
-		fprintf(stderr, "floor: a forbidden act was allowed\n");
+	if (MUST(read(job.gate[0], act, sizeof act)) != (ssize_t)sizeof act || act[0] != EPERM || act[1] != EACCES) {
+		fprintf(stderr, "floor: a forbidden act was not refused\n");
 		exit(125);
 	}
 	read_file(proc, "status");
@@ -579,8 +580,10 @@ static unsigned parse_demands(char *list)
 		while (i < known && strcmp(word, demand_name[i]))
 			i++;
 		if (i == known) {
-			fprintf(stderr,
-				"floor: --with knows maps, pid1, observe, janitor, count, allowlist; not '%s'\n", word);
+			fprintf(stderr, "floor: no demand is named '%s'; there are:", word);
+			for (i = 0; i < known; i++)
+				fprintf(stderr, " %s", demand_name[i]);
+			fprintf(stderr, "\n");
 			exit(125);
 		}
 		with |= 1u << i;
